@@ -1,0 +1,38 @@
+"""Knowledge graph embedding with adaptive metrics.
+
+>>> import transa
+>>> transa.load("umls")
+KnowledgeGraph(135 entities, 46 relations, 5,216 train / 652 valid / 661 test triples)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transa.data import KnowledgeGraph, load, split_graph
+    from transa.errors import InputError, TransaError
+
+__version__ = "0.1.0"
+
+#: Public name -> where it lives. Imported when first used, so that `import transa` and the command line start at once.
+_PUBLIC = {
+    "InputError": "transa.errors",
+    "KnowledgeGraph": "transa.data",
+    "TransaError": "transa.errors",
+    "load": "transa.data",
+    "split_graph": "transa.data",
+}
+
+__all__ = ["InputError", "KnowledgeGraph", "TransaError", "__version__", "load", "split_graph"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'transa' has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,40 @@
+"""The command line: parse, call, print.
+
+Nothing heavy is imported before a command runs, so that ``transa --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from transa.cli import graphs
+from transa.errors import TransaError
+
+app = typer.Typer(
+    name="transa",
+    help="Knowledge graph embedding with adaptive metrics.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+graphs.register(app)
+
+
+@app.callback(invoke_without_command=True)
+def _options(version: bool = typer.Option(False, "--version", help="Show the version and exit.")) -> None:
+    if version:
+        from transa import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run a command; an input that cannot be used ends in one line on stderr and exit code 2."""
+    try:
+        app()
+    except TransaError as error:
+        typer.secho(f"error: {error}", fg="red", err=True)
+        sys.exit(2)

@@ -1,0 +1,250 @@
+"""Commands on graphs: datasets, stats, convert."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from transa.data import KnowledgeGraph
+
+
+class Target(StrEnum):
+    """Formats a folder can be written in."""
+
+    parquet = "parquet"
+    tsv = "tsv"
+    csv = "csv"
+    nt = "nt"
+    ttl = "ttl"
+    rdf = "rdf"
+    openke = "openke"
+
+
+class Part(StrEnum):
+    """Which triples a single file gets."""
+
+    train = "train"
+    valid = "valid"
+    test = "test"
+    all = "all"
+
+
+Source = Annotated[str, typer.Argument(metavar="NAME-or-PATH", help="A dataset's name, a file or a folder.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+Columns = Annotated[
+    str | None,
+    typer.Option(help="Head, relation, tail[, label]: names in the header or positions from 0, separated by commas."),
+]
+Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")]
+Delimiter = Annotated[str | None, typer.Option(help="Of text files, one character; \\t is a tab.")]
+NoQuotes = Annotated[bool, typer.Option("--no-quotes", help='Take " literally.')]
+Fractions = Annotated[
+    str | None,
+    typer.Option("--split", metavar="TRAIN,VALID,TEST", help="Cut a graph of one piece, for example 0.8,0.1,0.1."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the split.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(datasets)
+    app.command()(stats)
+    app.command()(convert)
+
+
+def datasets(as_json: Json = False) -> None:
+    """List the datasets known by name and where they are."""
+    from transa.cli.output import emit_json, table
+    from transa.data.registry import DATASETS, whereabouts
+
+    places = {name: whereabouts(name) for name in DATASETS}
+    if as_json:
+        emit_json(
+            {
+                name: {
+                    "entities": dataset.entities,
+                    "relations": dataset.relations,
+                    "train": dataset.train,
+                    "valid": dataset.valid,
+                    "test": dataset.test,
+                    "source": dataset.source,
+                    "embedded": dataset.embedded,
+                    "path": None if places[name] is None else str(places[name]),
+                }
+                for name, dataset in DATASETS.items()
+            }
+        )
+        return
+    header = ("name", "entities", "relations", "train", "valid", "test", "by", "here")
+    rows = [
+        (name, data.entities, data.relations, data.train, data.valid, data.test, data.source, _place(name, places))
+        for name, data in DATASETS.items()
+    ]
+    table("Datasets", header, rows)
+
+
+def _place(name: str, places: dict[str, Path | None]) -> str:
+    from transa.data.registry import DATASETS
+
+    if places[name] is None:
+        return "to download"
+    return "in the package" if DATASETS[name].embedded else "yes"
+
+
+def stats(
+    source: Source,
+    as_json: Json = False,
+    columns: Columns = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
+    no_quotes: NoQuotes = False,
+    top: Annotated[int, typer.Option(min=0, help="How many relations to show.")] = 15,
+) -> None:
+    """Show what a graph holds: sizes, relations, categories, and what leaks from train into test."""
+    from transa.cli.output import emit_json, note
+
+    graph = _load(source, columns, header, delimiter, no_quotes)
+    note(*graph.notes)
+    found = graph.statistics().to_dict()
+    if as_json:
+        emit_json({"source": source, **found})
+    else:
+        _show(source, found, top)
+
+
+def _show(source: str, found: dict[str, Any], top: int) -> None:
+    from transa.cli.output import note, table
+
+    listed = found["entities"] - found["entities_in_triples"]
+    splits = ("train", "valid", "test")
+    rows: list[tuple[str, object]] = [
+        ("entities", found["entities"]),
+        *([("  of these in triples", found["entities_in_triples"])] if listed else []),
+        ("relations", found["relations"]),
+        *((f"{split} triples", found["triples"][split]) for split in splits),
+        *((f"{split} negatives", found["negatives"][split]) for split in splits if found["negatives"][split]),
+        ("triples per entity (ATPE)", found["atpe"]),
+        *((f"repeated {split} lines", found["duplicates"][split]) for split in splits if found["duplicates"][split]),
+    ]
+    table(
+        source, ("", ""), [(name, f"{value:.2f}" if isinstance(value, float) else f"{value:,}") for name, value in rows]
+    )
+    table(
+        "Categories (train)",
+        ("category", "relations", "triples"),
+        [(name, part["relations"], part["triples"]) for name, part in found["categories"].items()],
+    )
+    largest = sorted(found["per_relation"].items(), key=lambda item: -item[1]["triples"])[:top]
+    if largest:
+        table(
+            f"Relations (train{'' if len(largest) == found['relations'] else f', the {len(largest)} largest'})",
+            ("relation", "triples", "tails per head", "heads per tail", "category"),
+            [(n, r["triples"], r["tails_per_head"], r["heads_per_tail"], r["category"]) for n, r in largest],
+        )
+    related = found["related_relations"]
+    if related and top:
+        table(
+            f"Relations that repeat each other ({len(related):,} in all)",
+            ("kind", "relation", "relation", "overlap"),
+            [
+                (
+                    "symmetric" if pair["relations"][0] == pair["relations"][1] else pair["kind"],
+                    *pair["relations"],
+                    min(pair["shares"]),
+                )
+                for pair in related[:top]
+            ],
+        )
+    if found["leaked"]["test_triples"]:
+        share = found["leaked"]["share"]
+        note(
+            f"{share:.1%} of the test triples stand in train under a relation that repeats theirs: easy to answer by copying"
+        )
+
+
+def convert(
+    source: Source,
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT", help="A folder, or one file: .tsv, .csv, .nt, .ttl, .rdf (also .gz) or .parquet."
+        ),
+    ],
+    to: Annotated[Target, typer.Option(help="Format of a folder.")] = Target.parquet,
+    part: Annotated[Part | None, typer.Option(help="Which triples a single file gets.")] = None,
+    columns: Columns = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
+    no_quotes: NoQuotes = False,
+    split: Fractions = None,
+    seed: Seed = 0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a graph in another format, and split it on request."""
+    from transa.cli.output import emit_json, note
+    from transa.data.graph import SPLITS, Split
+    from transa.data.writers import write, write_file
+    from transa.errors import InputError
+
+    graph = _load(source, columns, header, delimiter, no_quotes, split, seed)
+    note(*graph.notes)
+    if target.suffix:
+        filled: list[Split] = [name for name in SPLITS if len(graph.triples(name))]
+        if part is None and len(filled) > 1:
+            raise InputError(
+                f"the graph has {', '.join(filled)} triples, which one file cannot tell apart; name a folder or use --part",
+                path=target,
+            )
+        chosen = filled if part in (None, Part.all) else [name for name in SPLITS if name == part]
+        write_file(graph, target, chosen, overwrite=overwrite)
+    else:
+        if part is not None:
+            raise InputError("--part is for single files; a folder gets every split", path=target)
+        write(graph, target, format=to.value, overwrite=overwrite)
+    sizes = {name: len(graph.triples(name)) for name in SPLITS}
+    if as_json:
+        result = {
+            "path": str(target),
+            "entities": len(graph.entities),
+            "relations": len(graph.relations),
+            "triples": sizes,
+        }
+        emit_json({**result, "notes": list(graph.notes)})
+    else:
+        typer.echo(f"{target}: {graph!r}")
+
+
+def _load(
+    source: str,
+    columns: str | None,
+    header: bool | None,
+    delimiter: str | None,
+    no_quotes: bool,
+    split: str | None = None,
+    seed: int = 0,
+) -> KnowledgeGraph:
+    from transa.data import load
+
+    return load(
+        source,
+        columns=None if columns is None else [int(part) if part.isdecimal() else part for part in columns.split(",")],
+        header=header,
+        delimiter="\t" if delimiter in ("\\t", "tab") else delimiter,
+        quotes=not no_quotes,
+        split=None if split is None else _fractions(split),
+        seed=seed,
+    )
+
+
+def _fractions(text: str) -> list[float]:
+    from transa.errors import InputError, quote
+
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--split: expected three numbers such as 0.8,0.1,0.1, found {quote(text)}") from None

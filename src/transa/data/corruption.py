@@ -1,0 +1,107 @@
+"""Negative examples: true triples with the head or the tail replaced."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from transa.data.facts import KnownFacts
+from transa.data.graph import Triples
+from transa.data.relations import RelationStatistics
+from transa.errors import InputError
+
+Sampling = Literal["uniform", "bern"]
+
+#: Names the sequence of random numbers that corruption draws from.
+PURPOSE = 1
+
+
+class Corruptor:
+    """Draws corruptions that are none of the known facts.
+
+    Known facts should be the training triples alone: avoiding validation or test triples as well would tell the model, by what
+    it never sees as a negative, what the answers are.
+
+    Parameters
+    ----------
+    facts
+        What no corruption may be.
+    sampling
+        Which side to replace. ``"uniform"`` takes either with probability 1/2; ``"bern"`` (Wang et al. 2014) the head with
+        probability tph / (tph + hpt) of the relation, so that the side with fewer true answers is replaced more often and fewer
+        corruptions happen to be true.
+    seed
+        The same seed gives the same corruptions, whatever the number of threads.
+    """
+
+    def __init__(self, facts: KnownFacts, sampling: Sampling = "bern", seed: int = 0) -> None:
+        if sampling not in ("uniform", "bern"):
+            raise InputError(f"unknown sampling {sampling!r}; expected 'uniform' or 'bern'")
+        self.facts = facts
+        self.sampling = sampling
+        self.seed = seed
+        self.head_probability: npt.NDArray[np.float64] = np.full(facts.num_relations, 0.5)
+        if sampling == "bern":
+            self.head_probability = RelationStatistics.of(facts).head_probability
+
+    def corrupt(self, triples: Triples, negatives: int = 1, *, round: int = 0, first: int = 0) -> Triples:  # noqa: A002
+        """Return `negatives` corruptions of each triple, of shape (triples, negatives, 3).
+
+        Parameters
+        ----------
+        triples
+            Rows of (head, relation, tail), all of them known facts.
+        negatives
+            How many for each.
+        round
+            Another round gives other corruptions.
+        first
+            The position of the first triple in the round: corrupting in one piece or in several gives the same.
+
+        Raises
+        ------
+        InputError
+            If a triple is not a known fact, or if every corruption of it is one.
+        """
+        from transa.kernels.facts import corrupt
+        from transa.kernels.random import stream
+
+        rows = self.rows(triples)
+        out = np.empty((len(triples), negatives, 3), dtype=np.int32)
+        key = np.uint64(stream(self.seed, PURPOSE, round))
+        heads, tails = self.facts.heads, self.facts.tails
+        corrupt(
+            triples,
+            rows,
+            first,
+            key,
+            self.head_probability,
+            self.facts.num_entities,
+            heads.offsets,
+            heads.answers,
+            tails.offsets,
+            tails.answers,
+            out,
+        )
+        stuck = np.flatnonzero((out < 0).any(axis=(1, 2)))
+        if len(stuck):
+            raise InputError(
+                f"the triple {tuple(triples[stuck[0]].tolist())} (head, relation, tail ids) cannot be corrupted: "
+                "with any other entity on either side it is a known fact"
+            )
+        return out
+
+    def rows(self, triples: Triples) -> npt.NDArray[np.int64]:
+        """Return for each triple its row in (relation, tail) -> heads and in (head, relation) -> tails."""
+        facts = self.facts
+        rows = np.stack(
+            [facts.heads.rows(facts.head_queries(triples)), facts.tails.rows(facts.tail_queries(triples))], axis=1
+        )
+        unknown = (
+            np.flatnonzero(~facts.contains(triples)) if (rows >= 0).all() else np.flatnonzero((rows < 0).any(axis=1))
+        )
+        if len(unknown):
+            raise InputError(f"the triple {tuple(triples[unknown[0]].tolist())} (ids) is not a known fact")
+        return rows

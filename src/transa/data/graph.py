@@ -1,0 +1,324 @@
+"""The knowledge graph: triples of ids per split, and the vocabularies that name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from transa.data.table import TripleTable
+from transa.data.vocabulary import Vocabulary
+from transa.errors import InputError
+
+if TYPE_CHECKING:
+    from transa.data.facts import KnownFacts
+    from transa.data.statistics import GraphStatistics
+
+Split = Literal["train", "valid", "test"]
+SPLITS: tuple[Split, ...] = ("train", "valid", "test")
+Triples = npt.NDArray[np.int32]
+Labels = npt.NDArray[np.int8]
+
+
+def _no_triples() -> Triples:
+    return np.empty((0, 3), dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KnowledgeGraph:
+    """An immutable knowledge graph.
+
+    Attributes
+    ----------
+    entities, relations
+        The vocabularies.
+    train, valid, test
+        Rows of (head, relation, tail) ids, int32, read-only, in the order of the source, repeated lines included.
+    valid_labels, test_labels
+        1 (true) or -1 (false) for each row, where the source has labels.
+    notes
+        What the readers had to say. No part of equality.
+
+    See Also
+    --------
+    transa.load : from a file, a folder or a dataset's name.
+    KnowledgeGraph.from_triples : from names held in Python.
+    KnowledgeGraph.from_ids : from arrays of ids.
+    """
+
+    entities: Vocabulary
+    relations: Vocabulary
+    train: Triples
+    valid: Triples = field(default_factory=_no_triples)
+    test: Triples = field(default_factory=_no_triples)
+    valid_labels: Labels | None = None
+    test_labels: Labels | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        bounds = (len(self.entities), len(self.relations), len(self.entities))
+        for split in SPLITS:
+            triples = _frozen(getattr(self, split), np.int32)
+            if triples.ndim != 2 or triples.shape[1] != 3:
+                raise InputError(f"{split}: expected rows of 3 ids, found an array of shape {triples.shape}")
+            wrong = np.argwhere((triples < 0) | (triples >= bounds))
+            if len(wrong):
+                row, column = wrong[0]
+                raise InputError(
+                    f"{split}: the {('head', 'relation', 'tail')[column]} id {triples[row, column]} is out of range "
+                    f"(expected 0 to {bounds[column] - 1:,})",
+                    line=int(row) + 1,
+                    unit="row",
+                )
+            object.__setattr__(self, split, triples)
+        for split in ("valid", "test"):
+            labels = getattr(self, f"{split}_labels")
+            if labels is not None:
+                labels = _frozen(labels, np.int8)
+                if labels.shape != (len(getattr(self, split)),) or not np.isin(labels, (1, -1)).all():
+                    raise InputError(f"{split}: expected a label of 1 or -1 for each triple")
+                object.__setattr__(self, f"{split}_labels", labels)
+
+    # ------------------------------------------------------------------ building
+
+    @classmethod
+    def from_triples(cls, train: Any, valid: Any = None, test: Any = None) -> KnowledgeGraph:
+        """Build a graph from names.
+
+        Parameters
+        ----------
+        train, valid, test
+            Each a list of ``(head, relation, tail)`` or ``(head, relation, tail, label)``, an array of strings, or a pandas,
+            polars or Arrow frame with these columns in this order.
+
+        Examples
+        --------
+        >>> KnowledgeGraph.from_triples([("ada", "knows", "bob"), ("bob", "knows", "eve")])
+        KnowledgeGraph(3 entities, 1 relations, 2 train / 0 valid / 0 test triples)
+        """
+        tables: dict[Split, TripleTable] = {}
+        for split, source in zip(SPLITS, (train, valid, test), strict=True):
+            if source is not None:
+                if isinstance(source, np.ndarray):
+                    source = source.tolist()
+                is_frame = hasattr(source, "__arrow_c_stream__")
+                tables[split] = TripleTable.from_frame(source) if is_frame else TripleTable.from_rows(source)
+        return cls.from_tables(tables)
+
+    @classmethod
+    def from_ids(
+        cls,
+        train: npt.ArrayLike,
+        valid: npt.ArrayLike | None = None,
+        test: npt.ArrayLike | None = None,
+        *,
+        entities: Vocabulary | Iterable[str] | int | None = None,
+        relations: Vocabulary | Iterable[str] | int | None = None,
+        valid_labels: npt.ArrayLike | None = None,
+        test_labels: npt.ArrayLike | None = None,
+    ) -> KnowledgeGraph:
+        """Build a graph from arrays of (head, relation, tail) ids.
+
+        Parameters
+        ----------
+        train, valid, test
+            Whole numbers of shape (n, 3).
+        entities, relations
+            Vocabularies, names in the order of their ids, or how many there are; without them, one more than the largest id.
+            What has no name is called by its number.
+        valid_labels, test_labels
+            1 or -1 for each triple.
+        """
+        splits = [_no_triples() if ids is None else _whole_numbers(ids) for ids in (train, valid, test)]
+        together = np.concatenate(splits)
+        largest = together.max(axis=0) if len(together) else np.full(3, -1)
+        return cls(
+            _vocabulary(entities, max(int(largest[0]), int(largest[2])) + 1),
+            _vocabulary(relations, int(largest[1]) + 1),
+            splits[0],
+            splits[1],
+            splits[2],
+            valid_labels=None if valid_labels is None else np.asarray(valid_labels),
+            test_labels=None if test_labels is None else np.asarray(test_labels),
+        )
+
+    @classmethod
+    def from_tables(cls, tables: dict[Split, TripleTable], listed: Sequence[str] = ()) -> KnowledgeGraph:
+        """Give ids to named triples: the position of a name in sorted order, whatever the order of the lines.
+
+        Parameters
+        ----------
+        tables
+            The triples of each split.
+        listed
+            Further entities, which may occur in no triple.
+        """
+        present = [split for split in SPLITS if split in tables]
+        sides = [side for split in present for side in (tables[split].heads, tables[split].tails)]
+        entities, entity_ids = _index(sides, listed)
+        relations, relation_ids = _index([tables[split].relations for split in present], ())
+        triples: dict[Split, Triples] = {}
+        labels: dict[Split, Labels | None] = {}
+        notes: list[str] = []
+        for position, split in enumerate(present):
+            table = tables[split]
+            columns = (entity_ids[2 * position], relation_ids[position], entity_ids[2 * position + 1])
+            triples[split] = np.stack(columns, axis=1) if len(table) else _no_triples()
+            labels[split] = table.labels
+            notes += table.notes
+        marks = labels.get("train")
+        if marks is not None and (marks == -1).any():
+            row = int(np.argmax(marks == -1))
+            raise InputError("train: a triple labelled -1 (false) cannot be trained on", line=row + 1, unit="row")
+        names = {key: name for split in present for key, name in tables[split].names.items()}
+        descriptions = {key: text for split in present for key, text in tables[split].descriptions.items()}
+        return cls(
+            Vocabulary(entities).described(names, descriptions),
+            Vocabulary(relations).described(names, descriptions),
+            triples.get("train", _no_triples()),
+            triples.get("valid", _no_triples()),
+            triples.get("test", _no_triples()),
+            valid_labels=labels.get("valid"),
+            test_labels=labels.get("test"),
+            notes=tuple(notes),
+        )
+
+    # ------------------------------------------------------------------ looking
+
+    def __len__(self) -> int:
+        return sum(len(getattr(self, split)) for split in SPLITS)
+
+    def __repr__(self) -> str:
+        sizes = " / ".join(f"{len(getattr(self, split)):,} {split}" for split in SPLITS)
+        return f"KnowledgeGraph({len(self.entities):,} entities, {len(self.relations):,} relations, {sizes} triples)"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, KnowledgeGraph):
+            return NotImplemented
+        return (
+            self.entities == other.entities
+            and self.relations == other.relations
+            and all(np.array_equal(getattr(self, split), getattr(other, split)) for split in SPLITS)
+            and all(_same_labels(getattr(self, name), getattr(other, name)) for name in ("valid_labels", "test_labels"))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def triples(self, split: Split) -> Triples:
+        """Return all rows of a split."""
+        triples: Triples = getattr(self, split)
+        return triples
+
+    def labels(self, split: Split) -> Labels | None:
+        """Return the labels of a split, or None where it has none."""
+        labels: Labels | None = None if split == "train" else getattr(self, f"{split}_labels")
+        return labels
+
+    def positives(self, split: Split) -> Triples:
+        """Return the rows of a split that are not labelled false."""
+        labels = self.labels(split)
+        return self.triples(split) if labels is None else self.triples(split)[labels == 1]
+
+    def named(self, split: Split) -> pa.Table:
+        """Return a split as an Arrow table of keys, with a label column where there are labels."""
+        columns = {
+            name: vocabulary.keys.take(pa.array(ids))
+            for name, vocabulary, ids in zip(
+                ("head", "relation", "tail"),
+                (self.entities, self.relations, self.entities),
+                self.triples(split).T,
+                strict=True,
+            )
+        }
+        labels = self.labels(split)
+        if labels is not None:
+            columns["label"] = pa.array(labels)
+        return pa.table(columns)
+
+    def known(self, *splits: Split) -> KnownFacts:
+        """Index the true triples of the given splits, by default all of them."""
+        from transa.data.facts import KnownFacts
+
+        chosen = [self.positives(split) for split in (splits or SPLITS)]
+        return KnownFacts(np.concatenate(chosen), len(self.entities), len(self.relations))
+
+    @cached_property
+    def training_facts(self) -> KnownFacts:
+        """The index of the training triples, which corruption rejects."""
+        return self.known("train")
+
+    def statistics(self) -> GraphStatistics:
+        """Count what the graph holds, relation by relation, and what leaks from train into test."""
+        from transa.data.statistics import GraphStatistics
+
+        return GraphStatistics.of(self)
+
+    # ------------------------------------------------------------------ changing and keeping
+
+    def with_notes(self, *notes: str) -> KnowledgeGraph:
+        """Return the same graph with more notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the graph to a folder of Parquet files that `transa.load` reads back id for id."""
+        from transa.data.writers import write
+
+        return write(self, Path(path), format="parquet", overwrite=overwrite)
+
+
+def _frozen(values: npt.ArrayLike, kind: type[np.generic]) -> Any:
+    array = np.ascontiguousarray(values, dtype=kind)
+    if array is values:
+        array = array.view()  # freezing must not reach the caller's own array
+    array.flags.writeable = False
+    return array
+
+
+def _whole_numbers(values: npt.ArrayLike) -> Triples:
+    array = np.asarray(values)
+    if not np.issubdtype(array.dtype, np.integer) and array.size:
+        raise InputError(f"expected an array of whole numbers, found {array.dtype}; names go to from_triples")
+    if array.size and array.max() > np.iinfo(np.int32).max:
+        raise InputError(f"the id {array.max()} is out of range (ids are 32-bit numbers)")
+    return array.astype(np.int32).reshape(-1, 3) if not array.size else array.astype(np.int32)
+
+
+def _vocabulary(given: Vocabulary | Iterable[str] | int | None, at_least: int) -> Vocabulary:
+    if isinstance(given, Vocabulary):
+        return given
+    if given is None or isinstance(given, int):
+        return Vocabulary(map(str, range(at_least if given is None else given)))
+    return Vocabulary(given)
+
+
+def _same_labels(left: Labels | None, right: Labels | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    return np.array_equal(left, right)
+
+
+def _index(columns: list[pa.ChunkedArray], listed: Sequence[str]) -> tuple[pa.Array, list[npt.NDArray[np.int32]]]:
+    """Return the sorted distinct names of all columns, and each column as positions in them."""
+    chunks = [chunk for column in columns for chunk in column.chunks]
+    if listed:
+        chunks.append(pa.array(listed, pa.string()).dictionary_encode())
+    if not chunks:
+        return pa.array([], pa.string()), [np.empty(0, np.int32) for _ in columns]
+    unified = pa.chunked_array(chunks).unify_dictionaries().chunks
+    names = unified[0].dictionary
+    order = pc.sort_indices(names).to_numpy()
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    parts = iter(unified)
+    ids = []
+    for column in columns:
+        pieces = [rank[next(parts).indices.to_numpy()] for _ in column.chunks]
+        ids.append(np.concatenate(pieces) if pieces else np.empty(0, np.int32))
+    return names.take(pa.array(order)), ids

@@ -1,0 +1,96 @@
+"""One door for every source: `load`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from transa.data.graph import KnowledgeGraph
+from transa.data.readers.delimited import TextOptions
+from transa.data.readers.folder import read_file, read_folder
+from transa.data.readers.streams import check_exists
+from transa.data.registry import DATASETS, canonical, locate
+from transa.data.splitting import split_graph
+from transa.data.statistics import unseen_rows
+from transa.errors import InputError, suggest
+
+
+def load(
+    source: str | os.PathLike[str],
+    *,
+    columns: Sequence[str | int] | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    quotes: bool = True,
+    split: Sequence[float] | None = None,
+    seed: int = 0,
+) -> KnowledgeGraph:
+    """Load a knowledge graph.
+
+    Parameters
+    ----------
+    source
+        The name of a dataset (``"umls"``, ``"FB15k-237"``; see `transa datasets`) or a path: a file of triples (TSV, CSV, Parquet,
+        N-Triples, Turtle, RDF/XML; text and RDF also as .gz or .zst), a folder with train, valid and test files, an OpenKE folder,
+        or a folder written by `KnowledgeGraph.save`. A string that is a dataset's name means the dataset; ``"./umls"`` is a path.
+    columns
+        Head, relation, tail and perhaps label: names in the header, or positions counted from 0. By default usual names are
+        recognised, otherwise the first three columns are taken, and a fourth as the label (1 or -1).
+    header
+        Whether the first line of a text file names the columns. By default it is found out.
+    delimiter
+        Of text files. By default it is found out.
+    quotes
+        Whether a field that starts with ``"`` is quoted.
+    split
+        Fractions of train, valid and test into which a graph of one piece is cut.
+    seed
+        Of the split.
+
+    Returns
+    -------
+    KnowledgeGraph
+        Its `notes` say what a user should know about the reading.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be read; the message names the file, the line and the value.
+
+    Examples
+    --------
+    >>> load("umls")
+    KnowledgeGraph(135 entities, 46 relations, 5,216 train / 652 valid / 661 test triples)
+    """
+    options = TextOptions(None if columns is None else tuple(columns), header, delimiter, quotes)
+    name = canonical(source) if isinstance(source, str) else None
+    path = Path(source) if name is None else locate(name)
+    if name is None and not path.exists() and isinstance(source, str) and not (set(source) & {"/", "\\", "."}):
+        raise InputError(f"no dataset, file or folder is called {source!r}{_suggest(source)}")
+    check_exists(path)
+    graph = read_folder(path, options) if path.is_dir() else _of_one_piece(path, options)
+    if split is not None:
+        graph = split_graph(graph, split, seed)
+    return graph.with_notes(*_unseen(graph))
+
+
+def _of_one_piece(path: Path, options: TextOptions) -> KnowledgeGraph:
+    return KnowledgeGraph.from_tables({"train": read_file(path, options)})
+
+
+def _suggest(source: str) -> str:
+    return suggest(source, [*DATASETS, *(entry.name for entry in Path().iterdir())]) or (
+        f"; the datasets are {', '.join(DATASETS)}"
+    )
+
+
+def _unseen(graph: KnowledgeGraph) -> list[str]:
+    notes = []
+    for split in ("valid", "test"):
+        count = int(unseen_rows(graph, split).sum())
+        if count:
+            notes.append(
+                f"{count:,} {split} triples have an entity or relation that does not occur in train; they are kept"
+            )
+    return notes

@@ -1,0 +1,113 @@
+"""OpenKE folders: ``entity2id.txt``, ``relation2id.txt`` and ``train2id.txt`` (``valid2id.txt``, ``test2id.txt``).
+
+Each file starts with a line that counts the others. Vocabulary lines are ``name id``; triples are ids in the order head, tail,
+relation. The ids of the files are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from transa.data.graph import SPLITS, KnowledgeGraph, Triples
+from transa.data.readers.rows import text_lines
+from transa.data.vocabulary import Vocabulary
+from transa.errors import InputError, quote
+
+
+def is_openke(folder: Path) -> bool:
+    """Tell whether a folder looks like one of OpenKE's."""
+    return (folder / "train2id.txt").exists() or (folder / "entity2id.txt").exists()
+
+
+def read_openke(folder: Path) -> KnowledgeGraph:
+    """Read an OpenKE folder."""
+    for name in ("entity2id.txt", "relation2id.txt", "train2id.txt"):
+        if not (folder / name).exists():
+            raise InputError(f"an OpenKE folder needs {name}", path=folder)
+    entities = _read_vocabulary(folder / "entity2id.txt")
+    relations = _read_vocabulary(folder / "relation2id.txt")
+    bounds = (len(entities), len(entities), len(relations))
+    triples = {
+        split: _read_triples(folder / f"{split}2id.txt", bounds)
+        for split in SPLITS
+        if (folder / f"{split}2id.txt").exists()
+    }
+    return KnowledgeGraph.from_ids(
+        triples["train"], triples.get("valid"), triples.get("test"), entities=entities, relations=relations
+    )
+
+
+def _counted_lines(path: Path) -> tuple[int, Iterator[tuple[int, str]]]:
+    """Return the count of the first line, and the lines that follow with their numbers."""
+    lines = enumerate(text_lines(path), start=1)
+    first = next(lines, (1, ""))[1].strip()
+    if not first.isdecimal():
+        raise InputError(f"expected the number of lines that follow, found {quote(first)}", path=path, line=1)
+    return int(first), ((number, line.rstrip("\r\n")) for number, line in lines if line.strip())
+
+
+def _check_count(path: Path, announced: int, found: int) -> None:
+    if announced != found:
+        raise InputError(f"{announced:,} lines announced, {found:,} found", path=path, line=1)
+
+
+def _read_vocabulary(path: Path) -> Vocabulary:
+    announced, lines = _counted_lines(path)
+    names: dict[int, str] = {}
+    seen: set[str] = set()
+    for number, line in lines:
+        name, separator, position = line.rpartition("\t")
+        if not separator:
+            name, _, position = line.rstrip().rpartition(" ")
+        if not position.strip().isdecimal() or not name.strip():
+            raise InputError(f"expected a name and an id, found {quote(line)}", path=path, line=number)
+        index = int(position)
+        if index >= announced:
+            raise InputError(
+                f"the id {index:,} is out of range (expected 0 to {announced - 1:,})", path=path, line=number
+            )
+        if index in names:
+            raise InputError(f"the id {index:,} occurs twice", path=path, line=number)
+        if name in seen:
+            raise InputError(f"the name {quote(name)} occurs twice", path=path, line=number)
+        names[index] = name
+        seen.add(name)
+    _check_count(path, announced, len(names))
+    return Vocabulary(names[index] for index in range(len(names)))
+
+
+def _read_triples(path: Path, bounds: tuple[int, int, int]) -> Triples:
+    announced, lines = _counted_lines(path)
+    try:
+        ids = np.loadtxt((line for _, line in lines), dtype=np.int64, comments=None, ndmin=2)
+    except ValueError:
+        ids = np.empty((1, 0), dtype=np.int64)
+    if ids.size == 0 and announced == 0:
+        return np.empty((0, 3), dtype=np.int32)
+    if ids.shape[1] != 3 or ((ids < 0) | (ids >= bounds)).any():
+        _find_wrong_triple(path, bounds)
+    _check_count(path, announced, len(ids))
+    return ids[:, [0, 2, 1]].astype(np.int32)
+
+
+def _find_wrong_triple(path: Path, bounds: tuple[int, int, int]) -> None:
+    """Go through the lines again, one by one, to say which is wrong and why."""
+    for number, line in _counted_lines(path)[1]:
+        fields = line.split()
+        if len(fields) != 3:
+            raise InputError(
+                f"expected 3 ids (head, tail, relation), found {len(fields)}: {quote(line)}", path=path, line=number
+            )
+        for field, bound, kind in zip(fields, bounds, ("head", "tail", "relation"), strict=True):
+            if not field.isdecimal():
+                raise InputError(f"expected a {kind} id, found {quote(field)}", path=path, line=number)
+            if int(field) >= bound:
+                raise InputError(
+                    f"the {kind} id {int(field):,} is out of range (expected 0 to {bound - 1:,})",
+                    path=path,
+                    line=number,
+                )
+    raise InputError("no triples", path=path)

@@ -1,0 +1,55 @@
+"""Cutting a graph of one piece into train, valid and test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from transa.data.graph import KnowledgeGraph
+from transa.errors import InputError
+
+
+def split_graph(graph: KnowledgeGraph, fractions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0) -> KnowledgeGraph:
+    """Split the training triples so that every entity and relation of valid and test occurs in train.
+
+    Repeated triples are dropped first, since a copy in another split would give the answer away. In a random order, the first
+    triple of each entity and of each relation goes to train; valid and test are drawn from the rest. Where the rest is too small
+    they come out smaller than asked for, in proportion, and a note says so.
+
+    Parameters
+    ----------
+    graph
+        A graph with training triples only.
+    fractions
+        Of train, valid and test; they sum to 1.
+    seed
+        The same seed gives the same split.
+    """
+    if len(fractions) != 3 or not all(0 <= part <= 1 for part in fractions) or not np.isclose(sum(fractions), 1):
+        raise InputError(f"expected three fractions (train, valid, test) that sum to 1, found {tuple(fractions)}")
+    if len(graph.valid) or len(graph.test):
+        raise InputError("the graph has valid or test triples already; only a graph of one piece can be split")
+    triples, first = np.unique(graph.train, axis=0, return_index=True)
+    triples = graph.train[np.sort(first)]
+    order = np.random.default_rng(seed).permutation(len(triples))
+    shuffled = triples[order]
+    needed = np.zeros(len(order), dtype=bool)
+    _, first = np.unique(shuffled[:, [0, 2]].ravel(), return_index=True)
+    needed[first // 2] = True
+    needed[np.unique(shuffled[:, 1], return_index=True)[1]] = True
+    free = order[~needed]
+    wanted = np.array([round(part * len(triples)) for part in fractions[1:]])
+    given = wanted if wanted.sum() <= len(free) else (wanted * (len(free) / wanted.sum())).astype(int)
+    valid, test = np.sort(free[: given[0]]), np.sort(free[given[0] : given.sum()])
+    train = np.setdiff1d(np.arange(len(triples)), np.concatenate([valid, test]))
+    notes = []
+    if len(triples) < len(graph.train):
+        notes.append(f"{len(graph.train) - len(triples):,} repeated triples dropped before splitting")
+    if given.sum() < wanted.sum():
+        notes.append(
+            f"valid and test hold {given[0]:,} and {given[1]:,} triples instead of {wanted[0]:,} and {wanted[1]:,}: "
+            "the others are needed in train, so that each entity and relation occurs there"
+        )
+    return replace(graph, train=triples[train], valid=triples[valid], test=triples[test]).with_notes(*notes)

@@ -1,0 +1,152 @@
+"""Triples by name: what readers hand over, before names become ids."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from transa.errors import InputError, quote
+
+#: A column of names: each distinct string is held once per chunk, the rows are numbers.
+NAMES = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True)
+class TripleTable:
+    """Heads, relations and tails as dictionary-encoded Arrow columns, with labels where the source has them.
+
+    Attributes
+    ----------
+    heads, relations, tails
+        Columns of type `NAMES`, of equal length.
+    labels
+        1 (true) or -1 (false) for each row, or None.
+    names, descriptions
+        Readable names and descriptions by key, for entities and relations alike.
+    notes
+        What the user should know about the reading: lines skipped, a header recognised.
+    """
+
+    heads: pa.ChunkedArray
+    relations: pa.ChunkedArray
+    tails: pa.ChunkedArray
+    labels: npt.NDArray[np.int8] | None = None
+    names: dict[str, str] = field(default_factory=dict)
+    descriptions: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Sequence[Any]]) -> TripleTable:
+        """Collect ``(head, relation, tail)`` or ``(head, relation, tail, label)`` rows, names being anything with a `str`."""
+        builder = TableBuilder()
+        labels = array("b")
+        for number, row in enumerate(rows, start=1):
+            if len(row) not in (3, 4):
+                raise InputError(
+                    f"expected 3 or 4 values, found {len(row)}: {quote(tuple(row))}", line=number, unit="row"
+                )
+            for name in row[:3]:
+                if name is None or not str(name).strip():
+                    raise InputError("a blank name", line=number, unit="row")
+            builder.add(str(row[0]), str(row[1]), str(row[2]))
+            if len(row) == 4:
+                if row[3] not in (1, -1):
+                    raise InputError(f"expected the label 1 or -1, found {quote(row[3])}", line=number, unit="row")
+                labels.append(int(row[3]))
+            if len(labels) not in (0, number):
+                raise InputError("labelled and unlabelled rows are mixed", line=number, unit="row")
+        return builder.table(labels=np.array(labels, dtype=np.int8) if labels else None)
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, path: Path | None = None) -> TripleTable:
+        """Take the first three columns of an Arrow table, polars or pandas frame, and a fourth as labels."""
+        table = frame if isinstance(frame, pa.Table) else pa.table(frame)
+        columns = [table.column(position) for position in range(table.num_columns)]
+        if len(columns) not in (3, 4):
+            raise InputError(
+                f"expected 3 or 4 columns (head, relation, tail and perhaps a label), found {len(columns)}: "
+                f"{', '.join(table.column_names)}",
+                path=path,
+            )
+        heads, relations, tails = (_encode(columns[i], table.column_names[i], path) for i in range(3))
+        labels = None if len(columns) == 3 else _labels(columns[3], path)
+        return cls(heads, relations, tails, labels=labels)
+
+    def with_note(self, note: str) -> TripleTable:
+        """Return the same table with one more note."""
+        return replace(self, notes=(*self.notes, note))
+
+
+class TableBuilder:
+    """Collects named triples one by one; each distinct name is stored once."""
+
+    def __init__(self) -> None:
+        self._ids: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self._columns = (array("i"), array("i"), array("i"))
+
+    def add(self, head: str, relation: str, tail: str) -> None:
+        """Append one triple."""
+        entities, relations = self._ids
+        heads, edges, tails = self._columns
+        heads.append(entities.setdefault(head, len(entities)))
+        edges.append(relations.setdefault(relation, len(relations)))
+        tails.append(entities.setdefault(tail, len(entities)))
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def table(self, **fields: Any) -> TripleTable:
+        """Return what was collected; `fields` are the other attributes of the `TripleTable`."""
+        entities, relations = (pa.array(list(ids), pa.string()) for ids in self._ids)
+        columns = (
+            pa.chunked_array([pa.DictionaryArray.from_arrays(np.frombuffer(column, np.int32), names)], NAMES)
+            for column, names in zip(self._columns, (entities, relations, entities), strict=True)
+        )
+        return TripleTable(*columns, **fields)
+
+
+def _encode(column: pa.ChunkedArray, name: str, path: Path | None) -> pa.ChunkedArray:
+    kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
+    if not (_is_string(kind) or pa.types.is_integer(kind)):
+        raise InputError(f"column {name!r} holds {kind}; expected strings or whole numbers", path=path)
+    chunks, rows = [], 0
+    for chunk in column.chunks:  # one at a time: the strings of a chunk are gone before the next one's are made
+        strings = chunk.cast(pa.string())
+        encoded = strings.dictionary_encode().cast(NAMES)
+        if encoded.null_count or pc.any(pc.equal(pc.utf8_trim_whitespace(encoded.dictionary), "")).as_py():
+            blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(strings), ""), True)
+            row = rows + pc.index(blank, True).as_py()
+            raise InputError(f"a blank name in column {name!r}", path=path, line=row + 1, unit="row")
+        chunks.append(encoded)
+        rows += len(chunk)
+    return pa.chunked_array(chunks, NAMES)
+
+
+def _labels(column: pa.ChunkedArray, path: Path | None) -> npt.NDArray[np.int8]:
+    values: npt.NDArray[Any] = column.to_numpy()
+    if not pa.types.is_integer(column.type) or not np.isin(values, (1, -1)).all():
+        good = pc.is_in(column.cast(pa.string()), value_set=pa.array(["1", "-1"]))
+        row = pc.index(good, False).as_py()
+        wrong = column[row] if row >= 0 else column.type
+        raise InputError(
+            f"expected the label 1 or -1, found {quote(wrong)}",
+            path=path,
+            line=row + 1 if row >= 0 else None,
+            unit="row",
+        )
+    return values.astype(np.int8)
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

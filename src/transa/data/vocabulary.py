@@ -1,0 +1,121 @@
+"""Names and their ids, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from transa.errors import InputError, quote, suggest
+
+
+class Vocabulary:
+    """The entities or the relations of a graph: position `i` holds the key of id `i`.
+
+    The keys identify (``/m/027rn``); readable names (``Dominican Republic``) and descriptions may stand beside them. All are
+    Arrow arrays, several times smaller than Python strings; the dictionary for look-ups is built when first asked for.
+
+    Parameters
+    ----------
+    keys
+        Distinct, not blank.
+    names, descriptions
+        One for each key, None where there is none.
+    """
+
+    def __init__(
+        self,
+        keys: Iterable[str] | pa.Array,
+        names: Sequence[str | None] | pa.Array | None = None,
+        descriptions: Sequence[str | None] | pa.Array | None = None,
+    ) -> None:
+        self.keys = _strings(keys)
+        self.names = None if names is None else _strings(names)
+        self.descriptions = None if descriptions is None else _strings(descriptions)
+        for kind, column in (("names", self.names), ("descriptions", self.descriptions)):
+            if column is not None and len(column) != len(self.keys):
+                raise InputError(f"{len(column):,} {kind} for {len(self.keys):,} keys")
+        if self.keys.null_count:
+            raise InputError("a key is missing (null)")
+        if len(self.keys.unique()) != len(self.keys):
+            counts = self.keys.value_counts().to_pylist()
+            twice = next(entry["values"] for entry in counts if entry["counts"] > 1)
+            raise InputError(f"the key {quote(twice)} occurs twice")
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __getitem__(self, position: int) -> str:
+        key: str = self.keys[position].as_py()
+        return key
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys.to_pylist())
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._positions
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return (
+            bool(self.keys.equals(other.keys))
+            and _same(self.names, other.names)
+            and _same(self.descriptions, other.descriptions)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(quote, self.keys[:3].to_pylist()))
+        return f"Vocabulary({len(self):,}: {shown}{', …' if len(self) > 3 else ''})"
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {key: position for position, key in enumerate(self)}
+
+    def id(self, key: str) -> int:
+        """Return the id of `key`.
+
+        Raises
+        ------
+        InputError
+            If there is no such key; names the nearest ones.
+        """
+        try:
+            return self._positions[key]
+        except KeyError:
+            raise InputError(f"unknown name {quote(key)}{suggest(key, self._positions)}") from None
+
+    def ids(self, keys: Iterable[str]) -> npt.NDArray[np.int32]:
+        """Return the ids of many keys."""
+        return np.fromiter((self.id(key) for key in keys), dtype=np.int32)
+
+    def name(self, position: int) -> str:
+        """Return the readable name of an id, or its key where it has none."""
+        name = None if self.names is None else self.names[position].as_py()
+        return self[position] if name is None else name
+
+    def described(self, names: dict[str, str] | None, descriptions: dict[str, str] | None) -> Vocabulary:
+        """Return the same vocabulary with the readable names and descriptions given for its keys."""
+        columns: list[list[str | None] | None] = []
+        for given in (names, descriptions):
+            column = [given.get(key) for key in self] if given else []
+            columns.append(column if any(text is not None for text in column) else None)
+        return Vocabulary(self.keys, *columns)
+
+
+def _strings(values: Iterable[str | None] | pa.Array) -> pa.Array:
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.Array):
+        return values.cast(pa.large_string())
+    return pa.array(list(values), pa.large_string())
+
+
+def _same(left: Any, right: Any) -> bool:
+    return left is right or (left is not None and right is not None and bool(left.equals(right)))

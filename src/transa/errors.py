@@ -1,0 +1,60 @@
+"""Errors a person can act on.
+
+The command line prints the message of a `TransaError` and exits with code 2; anything else is a bug in the program.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+#: How much of an offending value an error message quotes.
+QUOTED = 80
+
+
+class TransaError(Exception):
+    """Base class of everything the package raises on purpose."""
+
+
+class InputError(TransaError, ValueError):
+    """A file, a name or an argument that cannot be used; the message says which, where and what was expected.
+
+    Parameters
+    ----------
+    message
+        What is wrong and what was expected.
+    path
+        The file it was found in.
+    line
+        Its line (or row) there, counted from 1.
+    unit
+        How `line` is called: ``"line"`` in text, ``"row"`` in tables.
+    """
+
+    def __init__(
+        self, message: str, *, path: str | Path | None = None, line: int | None = None, unit: str = "line"
+    ) -> None:
+        place = "" if path is None else str(path)
+        if line is not None:
+            place += f"{', ' if place else ''}{unit} {line:,}"
+        super().__init__(f"{place}: {message}" if place else message)
+        self.path = path
+        self.line = line
+
+
+def quote(value: object) -> str:
+    """Return `value` as it is quoted in messages: escaped, and cut where it is long."""
+    text = str(value)
+    if len(text) > QUOTED:
+        return f"{text[:QUOTED]!r}… ({len(text):,} characters)"
+    return repr(text)
+
+
+def suggest(wrong: str, candidates: Iterable[str]) -> str:
+    """Return ``"; did you mean …?"`` with the candidates nearest to `wrong`, or nothing where none is near."""
+    folded: dict[str, str] = {}
+    for candidate in candidates:
+        folded.setdefault(candidate.casefold(), candidate)
+    near = [folded[match] for match in difflib.get_close_matches(wrong.casefold(), folded, n=3, cutoff=0.6)]
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

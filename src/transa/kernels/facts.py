@@ -1,0 +1,122 @@
+"""Look-ups in the known-facts index, and the corruption that must avoid what it holds."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from transa.kernels.random import below, draw, unit
+
+
+@njit(inline="always", cache=True)
+def find(values, start, stop, wanted):  # type: ignore[no-untyped-def]
+    """Return the first position in the sorted ``values[start:stop]`` whose value is at least `wanted`."""
+    while start < stop:
+        middle = (start + stop) >> 1
+        if values[middle] < wanted:
+            start = middle + 1
+        else:
+            stop = middle
+    return start
+
+
+@njit(parallel=True, cache=True)
+def contains(queries, offsets, answers, asked, wanted):  # type: ignore[no-untyped-def]
+    """Tell for each `i` whether ``wanted[i]`` is among the answers to the query ``asked[i]``."""
+    found = np.zeros(len(asked), np.bool_)
+    for i in prange(len(asked)):
+        row = find(queries, 0, len(queries), asked[i])
+        if row < len(queries) and queries[row] == asked[i]:
+            stop = offsets[row + 1]
+            place = find(answers, offsets[row], stop, wanted[i])
+            found[i] = place < stop and answers[place] == wanted[i]
+    return found
+
+
+@njit(inline="always", cache=True)
+def absent(answers, start, stop, index):  # type: ignore[no-untyped-def]
+    """Return the number at position `index` of those that are not in the sorted, distinct ``answers[start:stop]``.
+
+    Before ``answers[j]`` there are ``answers[j] - (j - start)`` absent numbers; the search finds how many answers come first.
+    """
+    low, high = start, stop
+    while low < high:
+        middle = (low + high) >> 1
+        if answers[middle] - (middle - start) <= index:
+            low = middle + 1
+        else:
+            high = middle
+    return index + (low - start)
+
+
+@njit(inline="always", cache=True)
+def corrupt_one(  # type: ignore[no-untyped-def]
+    bits, head_probability, num_entities, head_start, head_stop, heads, tail_start, tail_stop, tails
+):
+    """Choose a side and an entity for it that makes no known triple, in one draw.
+
+    The entity is uniform over all that are allowed: the same distribution as drawing until the result is unknown, but with no
+    loop that might not end. A side on which every entity is known gives way to the other.
+
+    Returns
+    -------
+    tuple of bool and int
+        Whether the head is replaced, and by which entity (-1: every corruption on both sides is known).
+    """
+    free_heads = num_entities - (head_stop - head_start)
+    free_tails = num_entities - (tail_stop - tail_start)
+    replace_head = unit(bits) < head_probability
+    if (replace_head and free_heads == 0) or (not replace_head and free_tails == 0):
+        replace_head = not replace_head
+    if replace_head:
+        if free_heads == 0:
+            return True, np.int64(-1)
+        return True, absent(heads, head_start, head_stop, below(bits, free_heads))
+    if free_tails == 0:
+        return False, np.int64(-1)
+    return False, absent(tails, tail_start, tail_stop, below(bits, free_tails))
+
+
+@njit(parallel=True, cache=True)
+def corrupt(  # type: ignore[no-untyped-def]
+    triples, rows, first, key, head_probability, num_entities, head_offsets, heads, tail_offsets, tails, out
+):
+    """Write the corruptions of each triple into `out`, of shape (triples, negatives, 3).
+
+    Parameters
+    ----------
+    triples
+        Rows of (head, relation, tail).
+    rows
+        For each triple its row in the two indices: (relation, tail) -> heads and (head, relation) -> tails.
+    first
+        The counter of the first triple.
+    key
+        Names the sequence of random numbers.
+    head_probability
+        Of each relation.
+    num_entities, head_offsets, heads, tail_offsets, tails
+        The index.
+    out
+        Result. An entity of -1 marks a triple of which every corruption is known.
+    """
+    negatives = out.shape[1]
+    for i in prange(len(triples)):
+        head, relation, tail = triples[i, 0], triples[i, 1], triples[i, 2]
+        head_row, tail_row = rows[i, 0], rows[i, 1]
+        for j in range(negatives):
+            bits = draw(key, np.uint64((first + i) * negatives + j))
+            replace_head, entity = corrupt_one(
+                bits,
+                head_probability[relation],
+                num_entities,
+                head_offsets[head_row],
+                head_offsets[head_row + 1],
+                heads,
+                tail_offsets[tail_row],
+                tail_offsets[tail_row + 1],
+                tails,
+            )
+            out[i, j, 0] = entity if replace_head else head
+            out[i, j, 1] = relation
+            out[i, j, 2] = tail if replace_head else entity

@@ -1,0 +1,93 @@
+"""Writing that leaves either the old or the new content behind, never half of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from transa.errors import InputError
+
+
+def sync(path: Path) -> None:
+    """Ask the operating system to bring a file or folder to the disk."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows has no handle on a folder
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _hidden_sibling(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+
+
+def _check_parent(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} does not exist", path=path)
+
+
+@contextmanager
+def atomic_file(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
+    """Open a temporary sibling of `path` for writing and put it in place when the block ends without an error."""
+    _check_parent(path)
+    if path.is_dir():
+        raise InputError("is a folder", path=path)
+    if path.exists() and not overwrite:
+        raise InputError("exists already; pass --overwrite (overwrite=True) to replace it", path=path)
+    temporary = _hidden_sibling(path)
+    try:
+        with temporary.open("wb") as handle:
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        temporary.replace(path)
+        sync(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: Path, *, overwrite: bool = False, ours: Callable[[str], bool]) -> Iterator[Path]:
+    """Hand out an empty temporary folder and put it in the place of `path` when the block ends without an error.
+
+    Parameters
+    ----------
+    path
+        Where the folder is to stand.
+    overwrite
+        Whether an existing folder may be replaced. One that holds anything else than files of `ours` is refused even so.
+    ours
+        Tells from a file's name whether this program could have written it.
+    """
+    _check_parent(path)
+    if path.exists():
+        if not path.is_dir():
+            raise InputError("exists already and is not a folder", path=path)
+        foreign = sorted(entry.name for entry in path.iterdir() if entry.is_dir() or not ours(entry.name))
+        if foreign:
+            raise InputError(f"not overwritten, since it holds other files ({foreign[0]!r})", path=path)
+        if any(path.iterdir()) and not overwrite:
+            raise InputError("exists already; pass --overwrite (overwrite=True) to replace it", path=path)
+    temporary, former = _hidden_sibling(path), _hidden_sibling(path)
+    temporary.mkdir()
+    try:
+        yield temporary
+        for entry in temporary.iterdir():
+            sync(entry)
+        sync(temporary)
+        if path.exists():
+            path.rename(former)
+        temporary.rename(path)
+        sync(path.parent)
+    finally:
+        if former.exists() and not path.exists():
+            former.rename(path)  # the exchange was cut short: the old folder comes back
+        for leftover in (temporary, former):
+            shutil.rmtree(leftover, ignore_errors=True)
