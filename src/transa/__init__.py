@@ -13,19 +13,37 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph, load, split_graph
     from transa.errors import InputError, TransaError
+    from transa.estimators import UM, AdaptiveMetric, TransA, TransE, TransM
 
 __version__ = "0.1.0"
 
 #: Public name -> where it lives. Imported when first used, so that `import transa` and the command line start at once.
 _PUBLIC = {
+    "AdaptiveMetric": "transa.estimators",
     "InputError": "transa.errors",
     "KnowledgeGraph": "transa.data",
+    "TransA": "transa.estimators",
+    "TransE": "transa.estimators",
+    "TransM": "transa.estimators",
     "TransaError": "transa.errors",
+    "UM": "transa.estimators",
     "load": "transa.data",
     "split_graph": "transa.data",
 }
 
-__all__ = ["InputError", "KnowledgeGraph", "TransaError", "__version__", "load", "split_graph"]
+__all__ = [
+    "UM",
+    "AdaptiveMetric",
+    "InputError",
+    "KnowledgeGraph",
+    "TransA",
+    "TransE",
+    "TransM",
+    "TransaError",
+    "__version__",
+    "load",
+    "split_graph",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -34,23 +34,33 @@ def _check_parent(path: Path) -> None:
 
 
 @contextmanager
+def _writing(path: Path) -> Iterator[Path]:
+    """Hand out where `path` leads to through links, and turn what the system says about writing there into an `InputError`."""
+    try:
+        yield path.resolve()
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", path=path) from error
+
+
+@contextmanager
 def atomic_file(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """Open a temporary sibling of `path` for writing and put it in place when the block ends without an error."""
-    _check_parent(path)
-    if path.is_dir():
-        raise InputError("is a folder", path=path)
-    if path.exists() and not overwrite:
-        raise InputError("exists already; pass --overwrite (overwrite=True) to replace it", path=path)
-    temporary = _hidden_sibling(path)
-    try:
-        with temporary.open("wb") as handle:
-            yield handle
-            handle.flush()
-            os.fsync(handle.fileno())
-        temporary.replace(path)
-        sync(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with _writing(path) as place:
+        _check_parent(place)
+        if place.is_dir():
+            raise InputError("is a folder", path=path)
+        if place.exists() and not overwrite:
+            raise InputError("exists already; pass --overwrite (overwrite=True) to replace it", path=path)
+        temporary = _hidden_sibling(place)
+        try:
+            with temporary.open("wb") as handle:
+                yield handle
+                handle.flush()
+                os.fsync(handle.fileno())
+            temporary.replace(place)
+            sync(place.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -66,28 +76,35 @@ def atomic_folder(path: Path, *, overwrite: bool = False, ours: Callable[[str], 
     ours
         Tells from a file's name whether this program could have written it.
     """
-    _check_parent(path)
-    if path.exists():
-        if not path.is_dir():
-            raise InputError("exists already and is not a folder", path=path)
-        foreign = sorted(entry.name for entry in path.iterdir() if entry.is_dir() or not ours(entry.name))
-        if foreign:
-            raise InputError(f"not overwritten, since it holds other files ({foreign[0]!r})", path=path)
-        if any(path.iterdir()) and not overwrite:
-            raise InputError("exists already; pass --overwrite (overwrite=True) to replace it", path=path)
-    temporary, former = _hidden_sibling(path), _hidden_sibling(path)
-    temporary.mkdir()
-    try:
-        yield temporary
-        for entry in temporary.iterdir():
-            sync(entry)
-        sync(temporary)
-        if path.exists():
-            path.rename(former)
-        temporary.rename(path)
-        sync(path.parent)
-    finally:
-        if former.exists() and not path.exists():
-            former.rename(path)  # the exchange was cut short: the old folder comes back
-        for leftover in (temporary, former):
-            shutil.rmtree(leftover, ignore_errors=True)
+    with _writing(path) as place:
+        _check_parent(place)
+        if place.exists():
+            _check_replaceable(path, place, overwrite, ours)
+        temporary, former = _hidden_sibling(place), _hidden_sibling(place)
+        temporary.mkdir()
+        try:
+            yield temporary
+            for entry in temporary.iterdir():
+                sync(entry)
+            sync(temporary)
+            if place.exists():
+                place.rename(former)
+            temporary.rename(place)
+            sync(place.parent)
+        finally:
+            if former.exists() and not place.exists():
+                former.rename(place)  # the exchange was cut short: the old folder comes back
+            for leftover in (temporary, former):
+                shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _check_replaceable(path: Path, place: Path, overwrite: bool, ours: Callable[[str], bool]) -> None:
+    if not place.is_dir():
+        raise InputError("exists already and is not a folder", path=path)
+    if place == Path.cwd():
+        raise InputError("is the current folder, which cannot be replaced; name one in it", path=path)
+    foreign = sorted(entry.name for entry in place.iterdir() if entry.is_dir() or not ours(entry.name))
+    if foreign:
+        raise InputError(f"not overwritten, since it holds other files ({foreign[0]!r})", path=path)
+    if any(place.iterdir()) and not overwrite:
+        raise InputError("exists already; pass --overwrite (overwrite=True) to replace it", path=path)

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from transa.cli import graphs
+from transa.cli import graphs, train
 from transa.errors import TransaError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 graphs.register(app)
+train.register(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -79,9 +79,9 @@ def datasets(as_json: Json = False) -> None:
             }
         )
         return
-    header = ("name", "entities", "relations", "train", "valid", "test", "by", "here")
+    header = ("name", "entities", "relations", "train", "valid", "test", "here")  # no more than fits into 80 columns
     rows = [
-        (name, data.entities, data.relations, data.train, data.valid, data.test, data.source, _place(name, places))
+        (name, data.entities, data.relations, data.train, data.valid, data.test, _place(name, places))
         for name, data in DATASETS.items()
     ]
     table("Datasets", header, rows)
@@ -92,7 +92,7 @@ def _place(name: str, places: dict[str, Path | None]) -> str:
 
     if places[name] is None:
         return "to download"
-    return "in the package" if DATASETS[name].embedded else "yes"
+    return "in package" if DATASETS[name].embedded else "yes"
 
 
 def stats(
@@ -107,7 +107,7 @@ def stats(
     """Show what a graph holds: sizes, relations, categories, and what leaks from train into test."""
     from transa.cli.output import emit_json, note
 
-    graph = _load(source, columns, header, delimiter, no_quotes)
+    graph = load_graph(source, columns, header, delimiter, no_quotes)
     note(*graph.notes)
     found = graph.statistics().to_dict()
     if as_json:
@@ -174,7 +174,7 @@ def convert(
             metavar="OUT", help="A folder, or one file: .tsv, .csv, .nt, .ttl, .rdf (also .gz) or .parquet."
         ),
     ],
-    to: Annotated[Target, typer.Option(help="Format of a folder.")] = Target.parquet,
+    to: Annotated[Target | None, typer.Option(help="Format of a folder.", show_default="parquet")] = None,
     part: Annotated[Part | None, typer.Option(help="Which triples a single file gets.")] = None,
     columns: Columns = None,
     header: Header = None,
@@ -191,9 +191,12 @@ def convert(
     from transa.data.writers import write, write_file
     from transa.errors import InputError
 
-    graph = _load(source, columns, header, delimiter, no_quotes, split, seed)
+    graph = load_graph(source, columns, header, delimiter, no_quotes, split, seed)
     note(*graph.notes)
+    chosen: list[Split] = list(SPLITS)
     if target.suffix:
+        if to is not None:
+            raise InputError("--to is for folders; the suffix of a single file tells its format", path=target)
         filled: list[Split] = [name for name in SPLITS if len(graph.triples(name))]
         if part is None and len(filled) > 1:
             raise InputError(
@@ -205,8 +208,8 @@ def convert(
     else:
         if part is not None:
             raise InputError("--part is for single files; a folder gets every split", path=target)
-        write(graph, target, format=to.value, overwrite=overwrite)
-    sizes = {name: len(graph.triples(name)) for name in SPLITS}
+        write(graph, target, format="parquet" if to is None else to.value, overwrite=overwrite)
+    sizes = {name: len(graph.triples(name)) for name in chosen}
     if as_json:
         result = {
             "path": str(target),
@@ -216,10 +219,11 @@ def convert(
         }
         emit_json({**result, "notes": list(graph.notes)})
     else:
-        typer.echo(f"{target}: {graph!r}")
+        written = " / ".join(f"{size:,} {name}" for name, size in sizes.items())
+        typer.echo(f"{target}: {len(graph.entities):,} entities, {len(graph.relations):,} relations, {written} triples")
 
 
-def _load(
+def load_graph(
     source: str,
     columns: str | None,
     header: bool | None,
@@ -228,6 +232,7 @@ def _load(
     split: str | None = None,
     seed: int = 0,
 ) -> KnowledgeGraph:
+    """Load a graph as the options of a command say."""
     from transa.data import load
 
     return load(

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 
 def emit_json(value: dict[str, Any]) -> None:
@@ -25,16 +26,19 @@ def note(*texts: str) -> None:
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table on stdout: the first column and texts to the left, numbers to the right."""
     rows = [list(row) for row in rows]
-    drawn = Table(title=title, title_justify="left", title_style="bold")
+    drawn = Table()
     for position, name in enumerate(header):
         numeric = all(isinstance(row[position], int | float) for row in rows)
-        drawn.add_column(name, justify="right" if numeric and rows else "left", overflow="fold")
+        drawn.add_column(name, justify="right" if numeric and rows else "left", overflow="fold", no_wrap=numeric)
     for row in rows:
         drawn.add_row(*map(_cell, row))
-    Console().print(drawn)
+    console = Console()
+    console.print(Text(title, style="bold"), soft_wrap=True)  # a long path stays in one piece
+    console.print(drawn)
 
 
-def _cell(value: object) -> str:
+def _cell(value: object) -> Text:
+    """Return a value as it is shown; a `Text` is taken literally, while a string could hold markup."""
     if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return f"{value:.2f}" if isinstance(value, float) else str(value).replace("[", r"\[")
+        return Text(f"{value:,}")
+    return Text(f"{value:.2f}" if isinstance(value, float) else str(value))

@@ -33,12 +33,14 @@ class Corruptor:
         probability tph / (tph + hpt) of the relation, so that the side with fewer true answers is replaced more often and fewer
         corruptions happen to be true.
     seed
-        The same seed gives the same corruptions, whatever the number of threads.
+        From 0 to 2^63 - 1. The same seed gives the same corruptions, whatever the number of threads.
     """
 
     def __init__(self, facts: KnownFacts, sampling: Sampling = "bern", seed: int = 0) -> None:
         if sampling not in ("uniform", "bern"):
             raise InputError(f"unknown sampling {sampling!r}; expected 'uniform' or 'bern'")
+        if not 0 <= seed < 2**63:
+            raise InputError(f"expected a seed from 0 to 2^63 - 1, found {seed}")
         self.facts = facts
         self.sampling = sampling
         self.seed = seed
@@ -65,43 +67,57 @@ class Corruptor:
         InputError
             If a triple is not a known fact, or if every corruption of it is one.
         """
-        from transa.kernels.facts import corrupt
+        from transa.kernels.facts import corrupt_pairs
         from transa.kernels.random import stream
 
-        rows = self.rows(triples)
-        out = np.empty((len(triples), negatives, 3), dtype=np.int32)
-        key = np.uint64(stream(self.seed, PURPOSE, round))
-        heads, tails = self.facts.heads, self.facts.tails
-        corrupt(
+        entities = np.empty((len(triples), negatives), dtype=np.int32)
+        at_head = np.empty((len(triples), negatives), dtype=bool)
+        corrupt_pairs(
             triples,
-            rows,
+            self.spans(triples),
+            0,
+            len(triples),
             first,
-            key,
+            np.uint64(stream(self.seed, PURPOSE, round)),
             self.head_probability,
             self.facts.num_entities,
-            heads.offsets,
-            heads.answers,
-            tails.offsets,
-            tails.answers,
-            out,
+            self.facts.heads.answers,
+            self.facts.tails.answers,
+            entities,
+            at_head,
         )
-        stuck = np.flatnonzero((out < 0).any(axis=(1, 2)))
-        if len(stuck):
-            raise InputError(
-                f"the triple {tuple(triples[stuck[0]].tolist())} (head, relation, tail ids) cannot be corrupted: "
-                "with any other entity on either side it is a known fact"
-            )
+        out = np.repeat(triples[:, None, :], negatives, axis=1)
+        out[..., 0] = np.where(at_head, entities, out[..., 0])
+        out[..., 2] = np.where(at_head, out[..., 2], entities)
         return out
 
-    def rows(self, triples: Triples) -> npt.NDArray[np.int64]:
-        """Return for each triple its row in (relation, tail) -> heads and in (head, relation) -> tails."""
+    def spans(self, triples: Triples) -> npt.NDArray[np.int64]:
+        """Return for each triple where its known heads start and stop in the index of heads, and its tails in that of tails.
+
+        Raises
+        ------
+        InputError
+            If a triple is not a known fact, or if with any other entity on either side it would still be one.
+        """
         facts = self.facts
-        rows = np.stack(
-            [facts.heads.rows(facts.head_queries(triples)), facts.tails.rows(facts.tail_queries(triples))], axis=1
-        )
-        unknown = (
-            np.flatnonzero(~facts.contains(triples)) if (rows >= 0).all() else np.flatnonzero((rows < 0).any(axis=1))
-        )
+        unknown = np.flatnonzero(~facts.contains(triples))
         if len(unknown):
             raise InputError(f"the triple {tuple(triples[unknown[0]].tolist())} (ids) is not a known fact")
-        return rows
+        heads = facts.heads.rows(facts.head_queries(triples))
+        tails = facts.tails.rows(facts.tail_queries(triples))
+        spans = np.stack(
+            [
+                facts.heads.offsets[heads],
+                facts.heads.offsets[heads + 1],
+                facts.tails.offsets[tails],
+                facts.tails.offsets[tails + 1],
+            ],
+            axis=1,
+        )
+        full = np.minimum(spans[:, 1] - spans[:, 0], spans[:, 3] - spans[:, 2]) == facts.num_entities
+        if full.any():
+            raise InputError(
+                f"the triple {tuple(triples[full.argmax()].tolist())} (head, relation, tail ids) cannot be corrupted: "
+                "with any other entity on either side it is a known fact"
+            )
+        return spans

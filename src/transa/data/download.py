@@ -43,35 +43,39 @@ def download(url: str, target: Path, sha256: str, progress: Progress | None = No
     pause
         Seconds between attempts.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{target}.lock"):
-        if target.exists() and checksum(target) == sha256:
-            return
-        part = target.with_name(f"{target.name}.part")
-        reason = ""
-        for attempt in range(ATTEMPTS):
-            if attempt:
-                time.sleep(pause)
-            try:
-                _fetch(url, part, progress)
-                break
-            except urllib.error.HTTPError as error:
-                reason = f"the server answered {error.code} {error.reason}"
-                if error.code < 500:  # asking again would bring the same answer
-                    raise DownloadError(f"{url}: {reason}") from None
-            except (OSError, HTTPException, ValueError) as error:
-                reason = str(getattr(error, "reason", error)) or type(error).__name__
-        else:
-            raise DownloadError(f"{url}: not fetched after {ATTEMPTS} attempts ({reason})")
-        found = checksum(part)
-        if found != sha256:
-            part.unlink()
-            raise DownloadError(
-                f"{url}: wrong checksum (SHA-256 expected {sha256}, found {found}); the file was deleted"
-            )
-        sync(part)
-        part.replace(target)
-        sync(target.parent)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{target}.lock"):
+            if not target.exists() or checksum(target) != sha256:
+                _download(url, target, sha256, progress, pause)
+    except OSError as error:  # of the disk; those of the network are dealt with below
+        raise DownloadError(f"{url}: cannot be kept in {target} ({error})") from None
+
+
+def _download(url: str, target: Path, sha256: str, progress: Progress | None, pause: float) -> None:
+    part = target.with_name(f"{target.name}.part")
+    reason = ""
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            time.sleep(pause)
+        try:
+            _fetch(url, part, progress)
+            break
+        except urllib.error.HTTPError as error:
+            reason = f"the server answered {error.code} {error.reason}"
+            if error.code < 500:  # asking again would bring the same answer
+                raise DownloadError(f"{url}: {reason}") from None
+        except (OSError, HTTPException, ValueError) as error:
+            reason = str(getattr(error, "reason", error)) or type(error).__name__
+    else:
+        raise DownloadError(f"{url}: not fetched after {ATTEMPTS} attempts ({reason})")
+    found = checksum(part)
+    if found != sha256:
+        part.unlink()
+        raise DownloadError(f"{url}: wrong checksum (SHA-256 expected {sha256}, found {found}); the file was deleted")
+    sync(part)
+    part.replace(target)
+    sync(target.parent)
 
 
 def checksum(path: Path) -> str:

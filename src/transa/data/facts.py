@@ -51,8 +51,18 @@ class Answers:
         return self.answers[self.offsets[row] : self.offsets[row + 1]] if row >= 0 else self.answers[:0]
 
 
+def check_size(num_entities: int, num_relations: int) -> None:
+    """Raise an `InputError` where a triple does not fit into one 63-bit key."""
+    if num_entities * num_entities * num_relations >= 2**63:
+        raise InputError(
+            f"{num_entities:,} entities and {num_relations:,} relations are too many: "
+            "entities x entities x relations must stay below 2^63"
+        )
+
+
 def distinct(triples: Triples, num_entities: int, num_relations: int) -> Triples:
     """Return the rows without repetitions, sorted by head, relation and tail."""
+    check_size(num_entities, num_relations)
     keys = (triples[:, 0].astype(np.int64) * num_relations + triples[:, 1]) * num_entities + triples[:, 2]
     queries, tails = np.divmod(np.unique(keys), num_entities)
     heads, relations = np.divmod(queries, num_relations)
@@ -71,11 +81,7 @@ class KnownFacts:
     """
 
     def __init__(self, triples: Triples, num_entities: int, num_relations: int) -> None:
-        if num_entities * num_entities * num_relations >= 2**63:
-            raise InputError(
-                f"{num_entities:,} entities and {num_relations:,} relations are too many: "
-                "entities x entities x relations must stay below 2^63"
-            )
+        check_size(num_entities, num_relations)
         self.num_entities = num_entities
         self.num_relations = num_relations
         self._triples = triples

@@ -65,9 +65,7 @@ class KnowledgeGraph:
     def __post_init__(self) -> None:
         bounds = (len(self.entities), len(self.relations), len(self.entities))
         for split in SPLITS:
-            triples = _frozen(getattr(self, split), np.int32)
-            if triples.ndim != 2 or triples.shape[1] != 3:
-                raise InputError(f"{split}: expected rows of 3 ids, found an array of shape {triples.shape}")
+            triples = _frozen(_id_rows(getattr(self, split), split))
             wrong = np.argwhere((triples < 0) | (triples >= bounds))
             if len(wrong):
                 row, column = wrong[0]
@@ -81,10 +79,10 @@ class KnowledgeGraph:
         for split in ("valid", "test"):
             labels = getattr(self, f"{split}_labels")
             if labels is not None:
-                labels = _frozen(labels, np.int8)
+                labels = np.asarray(labels)
                 if labels.shape != (len(getattr(self, split)),) or not np.isin(labels, (1, -1)).all():
                     raise InputError(f"{split}: expected a label of 1 or -1 for each triple")
-                object.__setattr__(self, f"{split}_labels", labels)
+                object.__setattr__(self, f"{split}_labels", _frozen(labels.astype(np.int8, copy=False)))
 
     # ------------------------------------------------------------------ building
 
@@ -109,7 +107,8 @@ class KnowledgeGraph:
                 if isinstance(source, np.ndarray):
                     source = source.tolist()
                 is_frame = hasattr(source, "__arrow_c_stream__")
-                tables[split] = TripleTable.from_frame(source) if is_frame else TripleTable.from_rows(source)
+                table = TripleTable.from_frame(source) if is_frame else TripleTable.from_rows(source)
+                tables[split] = table.trainable() if split == "train" else table
         return cls.from_tables(tables)
 
     @classmethod
@@ -136,7 +135,8 @@ class KnowledgeGraph:
         valid_labels, test_labels
             1 or -1 for each triple.
         """
-        splits = [_no_triples() if ids is None else _whole_numbers(ids) for ids in (train, valid, test)]
+        given = zip(SPLITS, (train, valid, test), strict=True)
+        splits = [_no_triples() if ids is None else _id_rows(np.array(ids), split) for split, ids in given]
         together = np.concatenate(splits)
         largest = together.max(axis=0) if len(together) else np.full(3, -1)
         return cls(
@@ -145,8 +145,8 @@ class KnowledgeGraph:
             splits[0],
             splits[1],
             splits[2],
-            valid_labels=None if valid_labels is None else np.asarray(valid_labels),
-            test_labels=None if test_labels is None else np.asarray(test_labels),
+            valid_labels=None if valid_labels is None else np.array(valid_labels),
+            test_labels=None if test_labels is None else np.array(test_labels),
         )
 
     @classmethod
@@ -156,7 +156,7 @@ class KnowledgeGraph:
         Parameters
         ----------
         tables
-            The triples of each split.
+            The triples of each split; those of train are `trainable`.
         listed
             Further entities, which may occur in no triple.
         """
@@ -173,12 +173,9 @@ class KnowledgeGraph:
             triples[split] = np.stack(columns, axis=1) if len(table) else _no_triples()
             labels[split] = table.labels
             notes += table.notes
-        marks = labels.get("train")
-        if marks is not None and (marks == -1).any():
-            row = int(np.argmax(marks == -1))
-            raise InputError("train: a triple labelled -1 (false) cannot be trained on", line=row + 1, unit="row")
-        names = {key: name for split in present for key, name in tables[split].names.items()}
-        descriptions = {key: text for split in present for key, text in tables[split].descriptions.items()}
+        last_to_first = [tables[split] for split in reversed(present)]  # what train says about a name counts most
+        names = {key: name for table in last_to_first for key, name in table.names.items()}
+        descriptions = {key: text for table in last_to_first for key, text in table.descriptions.items()}
         return cls(
             Vocabulary(entities).described(names, descriptions),
             Vocabulary(relations).described(names, descriptions),
@@ -273,21 +270,25 @@ class KnowledgeGraph:
         return write(self, Path(path), format="parquet", overwrite=overwrite)
 
 
-def _frozen(values: npt.ArrayLike, kind: type[np.generic]) -> Any:
-    array = np.ascontiguousarray(values, dtype=kind)
-    if array is values:
-        array = array.view()  # freezing must not reach the caller's own array
+def _frozen(array: npt.NDArray[Any]) -> Any:
+    array = np.ascontiguousarray(array).view()  # freezing must not reach the caller's own array
     array.flags.writeable = False
     return array
 
 
-def _whole_numbers(values: npt.ArrayLike) -> Triples:
+def _id_rows(values: npt.ArrayLike, split: Split) -> Triples:
     array = np.asarray(values)
-    if not np.issubdtype(array.dtype, np.integer) and array.size:
-        raise InputError(f"expected an array of whole numbers, found {array.dtype}; names go to from_triples")
-    if array.size and array.max() > np.iinfo(np.int32).max:
-        raise InputError(f"the id {array.max()} is out of range (ids are 32-bit numbers)")
-    return array.astype(np.int32).reshape(-1, 3) if not array.size else array.astype(np.int32)
+    if not array.size:
+        return _no_triples()
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"{split}: expected whole numbers, found {array.dtype}; names go to from_triples")
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise InputError(f"{split}: expected rows of 3 ids, found an array of shape {array.shape}")
+    limits = np.iinfo(np.int32)
+    for extreme in (int(array.min()), int(array.max())):
+        if not limits.min <= extreme <= limits.max:
+            raise InputError(f"{split}: the id {extreme} is out of range (ids are 32-bit numbers)")
+    return array.astype(np.int32, copy=False)
 
 
 def _vocabulary(given: Vocabulary | Iterable[str] | int | None, at_least: int) -> Vocabulary:

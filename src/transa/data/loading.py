@@ -13,7 +13,7 @@ from transa.data.readers.streams import check_exists
 from transa.data.registry import DATASETS, canonical, locate
 from transa.data.splitting import split_graph
 from transa.data.statistics import unseen_rows
-from transa.errors import InputError, suggest
+from transa.errors import InputError, quote, suggest
 
 
 def load(
@@ -66,9 +66,12 @@ def load(
     options = TextOptions(None if columns is None else tuple(columns), header, delimiter, quotes)
     name = canonical(source) if isinstance(source, str) else None
     path = Path(source) if name is None else locate(name)
-    if name is None and not path.exists() and isinstance(source, str) and not (set(source) & {"/", "\\", "."}):
-        raise InputError(f"no dataset, file or folder is called {source!r}{_suggest(source)}")
-    check_exists(path)
+    try:
+        check_exists(path)
+    except InputError:
+        if isinstance(source, str) and not set(source) & {"/", "\\", "."}:
+            raise InputError(f"no dataset, file or folder is called {quote(source)}{_suggest(source)}") from None
+        raise
     graph = read_folder(path, options) if path.is_dir() else _of_one_piece(path, options)
     if split is not None:
         graph = split_graph(graph, split, seed)
@@ -76,7 +79,7 @@ def load(
 
 
 def _of_one_piece(path: Path, options: TextOptions) -> KnowledgeGraph:
-    return KnowledgeGraph.from_tables({"train": read_file(path, options)})
+    return KnowledgeGraph.from_tables({"train": read_file(path, options).trainable(path)})
 
 
 def _suggest(source: str) -> str:

@@ -25,10 +25,12 @@ def split_graph(graph: KnowledgeGraph, fractions: Sequence[float] = (0.8, 0.1, 0
     fractions
         Of train, valid and test; they sum to 1.
     seed
-        The same seed gives the same split.
+        Not negative. The same seed gives the same split.
     """
     if len(fractions) != 3 or not all(0 <= part <= 1 for part in fractions) or not np.isclose(sum(fractions), 1):
         raise InputError(f"expected three fractions (train, valid, test) that sum to 1, found {tuple(fractions)}")
+    if seed < 0:
+        raise InputError(f"expected a seed that is not negative, found {seed}")
     if len(graph.valid) or len(graph.test):
         raise InputError("the graph has valid or test triples already; only a graph of one piece can be split")
     triples, first = np.unique(graph.train, axis=0, return_index=True)
@@ -52,4 +54,5 @@ def split_graph(graph: KnowledgeGraph, fractions: Sequence[float] = (0.8, 0.1, 0
             f"valid and test hold {given[0]:,} and {given[1]:,} triples instead of {wanted[0]:,} and {wanted[1]:,}: "
             "the others are needed in train, so that each entity and relation occurs there"
         )
-    return replace(graph, train=triples[train], valid=triples[valid], test=triples[test]).with_notes(*notes)
+    splits = {"train": triples[train], "valid": triples[valid], "test": triples[test]}
+    return replace(graph, **splits, valid_labels=None, test_labels=None).with_notes(*notes)

@@ -52,16 +52,15 @@ class TripleTable:
         builder = TableBuilder()
         labels = array("b")
         for number, row in enumerate(rows, start=1):
-            if len(row) not in (3, 4):
-                raise InputError(
-                    f"expected 3 or 4 values, found {len(row)}: {quote(tuple(row))}", line=number, unit="row"
-                )
+            if isinstance(row, str) or len(row) not in (3, 4):
+                found = quote(row) if isinstance(row, str) else f"{len(row)}: {quote(tuple(row))}"
+                raise InputError(f"expected 3 or 4 values, found {found}", line=number, unit="row")
             for name in row[:3]:
                 if name is None or not str(name).strip():
                     raise InputError("a blank name", line=number, unit="row")
             builder.add(str(row[0]), str(row[1]), str(row[2]))
             if len(row) == 4:
-                if row[3] not in (1, -1):
+                if row[3] not in (1, -1, "1", "-1"):
                     raise InputError(f"expected the label 1 or -1, found {quote(row[3])}", line=number, unit="row")
                 labels.append(int(row[3]))
             if len(labels) not in (0, number):
@@ -72,6 +71,7 @@ class TripleTable:
     def from_frame(cls, frame: Any, *, path: Path | None = None) -> TripleTable:
         """Take the first three columns of an Arrow table, polars or pandas frame, and a fourth as labels."""
         table = frame if isinstance(frame, pa.Table) else pa.table(frame)
+        table = table.drop_columns(index_columns(table.schema))
         columns = [table.column(position) for position in range(table.num_columns)]
         if len(columns) not in (3, 4):
             raise InputError(
@@ -82,6 +82,13 @@ class TripleTable:
         heads, relations, tails = (_encode(columns[i], table.column_names[i], path) for i in range(3))
         labels = None if len(columns) == 3 else _labels(columns[3], path)
         return cls(heads, relations, tails, labels=labels)
+
+    def trainable(self, path: Path | None = None) -> TripleTable:
+        """Return the same table if no row is labelled false; `path` is where it comes from."""
+        if self.labels is not None and (self.labels == -1).any():
+            row = int(np.argmax(self.labels == -1)) + 1
+            raise InputError("a triple labelled -1 (false) cannot be trained on", path=path, line=row, unit="row")
+        return self
 
     def with_note(self, note: str) -> TripleTable:
         """Return the same table with one more note."""
@@ -116,12 +123,22 @@ class TableBuilder:
         return TripleTable(*columns, **fields)
 
 
+def index_columns(schema: pa.Schema) -> list[str]:
+    """Return the columns that hold no data of the user but the row labels of a pandas frame."""
+    index = (schema.pandas_metadata or {}).get("index_columns", ())
+    return [name for name in index if isinstance(name, str) and name in schema.names]
+
+
 def _encode(column: pa.ChunkedArray, name: str, path: Path | None) -> pa.ChunkedArray:
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
     if not (_is_string(kind) or pa.types.is_integer(kind)):
         raise InputError(f"column {name!r} holds {kind}; expected strings or whole numbers", path=path)
     chunks, rows = [], 0
     for chunk in column.chunks:  # one at a time: the strings of a chunk are gone before the next one's are made
+        if isinstance(
+            chunk, pa.DictionaryArray
+        ):  # of any strings; some kinds cannot be decoded before they are converted
+            chunk = pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
         strings = chunk.cast(pa.string())
         encoded = strings.dictionary_encode().cast(NAMES)
         if encoded.null_count or pc.any(pc.equal(pc.utf8_trim_whitespace(encoded.dictionary), "")).as_py():
@@ -134,18 +151,14 @@ def _encode(column: pa.ChunkedArray, name: str, path: Path | None) -> pa.Chunked
 
 
 def _labels(column: pa.ChunkedArray, path: Path | None) -> npt.NDArray[np.int8]:
-    values: npt.NDArray[Any] = column.to_numpy()
-    if not pa.types.is_integer(column.type) or not np.isin(values, (1, -1)).all():
-        good = pc.is_in(column.cast(pa.string()), value_set=pa.array(["1", "-1"]))
-        row = pc.index(good, False).as_py()
-        wrong = column[row] if row >= 0 else column.type
-        raise InputError(
-            f"expected the label 1 or -1, found {quote(wrong)}",
-            path=path,
-            line=row + 1 if row >= 0 else None,
-            unit="row",
-        )
-    return values.astype(np.int8)
+    kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
+    if not (_is_string(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise InputError(f"the column of labels holds {kind}; expected 1 or -1", path=path)
+    texts = column.cast(pa.string())
+    row = pc.index(pc.is_in(texts, value_set=pa.array(["1", "-1"])), False).as_py()
+    if row >= 0:
+        raise InputError(f"expected the label 1 or -1, found {quote(column[row])}", path=path, line=row + 1, unit="row")
+    return np.where(pc.equal(texts, "1").to_numpy(), 1, -1).astype(np.int8)
 
 
 def _is_string(kind: pa.DataType) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from transa.errors import InputError, quote, suggest
 
@@ -41,6 +42,9 @@ class Vocabulary:
                 raise InputError(f"{len(column):,} {kind} for {len(self.keys):,} keys")
         if self.keys.null_count:
             raise InputError("a key is missing (null)")
+        blank = pc.index(pc.equal(pc.utf8_trim_whitespace(self.keys), ""), True).as_py()
+        if blank >= 0:
+            raise InputError(f"the key of id {blank:,} is blank: {quote(self[blank])}")
         if len(self.keys.unique()) != len(self.keys):
             counts = self.keys.value_counts().to_pylist()
             twice = next(entry["values"] for entry in counts if entry["counts"] > 1)
@@ -89,7 +93,7 @@ class Vocabulary:
         try:
             return self._positions[key]
         except KeyError:
-            raise InputError(f"unknown name {quote(key)}{suggest(key, self._positions)}") from None
+            raise InputError(f"unknown name {quote(key)}{suggest(str(key), self._positions)}") from None
 
     def ids(self, keys: Iterable[str]) -> npt.NDArray[np.int32]:
         """Return the ids of many keys."""
@@ -99,6 +103,19 @@ class Vocabulary:
         """Return the readable name of an id, or its key where it has none."""
         name = None if self.names is None else self.names[position].as_py()
         return self[position] if name is None else name
+
+    def to_table(self) -> pa.Table:
+        """Return the keys, and names and descriptions where there are any, as an Arrow table."""
+        columns = {"key": self.keys, "name": self.names, "description": self.descriptions}
+        return pa.table({name: column for name, column in columns.items() if column is not None})
+
+    @classmethod
+    def from_table(cls, table: pa.Table) -> Vocabulary:
+        """Return the vocabulary that `to_table` gave."""
+        names, descriptions = (
+            table[column] if column in table.column_names else None for column in ("name", "description")
+        )
+        return cls(table["key"], names, descriptions)
 
     def described(self, names: dict[str, str] | None, descriptions: dict[str, str] | None) -> Vocabulary:
         """Return the same vocabulary with the readable names and descriptions given for its keys."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, get_args
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 
 from transa.data.graph import SPLITS, KnowledgeGraph, Split
 from transa.data.readers.delimited import usual_columns
+from transa.data.readers.rows import MAX_LINE, MAX_NAME
 from transa.data.readers.streams import COMPRESSIONS, format_suffix
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError, quote
@@ -24,6 +26,10 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 #: Rows that are turned into text at a time.
 CHUNK = 1 << 16
+
+_LINE_ENDS = re.compile(r"[\r\n]+")
+#: Characters that XML has no way to write.
+_NOT_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def write(graph: KnowledgeGraph, path: Path, *, format: Format = "parquet", overwrite: bool = False) -> Path:  # noqa: A002
@@ -43,7 +49,9 @@ def write(graph: KnowledgeGraph, path: Path, *, format: Format = "parquet", over
     """
     if format not in FORMATS:
         raise InputError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
-    _check_labels(graph, format)
+    _check_labels(graph, SPLITS, format)
+    if not len(graph.train) and format not in ("parquet", "openke"):
+        raise InputError(f"no train triples, which a folder of {format} files needs; use parquet or openke", path=path)
     with atomic_folder(path, overwrite=overwrite, ours=_ours) as folder:
         if format == "parquet":
             _write_own(graph, folder)
@@ -70,13 +78,13 @@ def write_file(graph: KnowledgeGraph, path: Path, splits: Iterable[Split], *, ov
         raise InputError(f"cannot write {suffix}{compression}", path=path)
     chosen = list(splits)
     if not any(len(graph.triples(split)) for split in chosen):
-        raise InputError(f"no triples in {' and '.join(chosen)}")
-    _check_labels(graph, suffix.lstrip("."))
+        raise InputError(f"no triples in {' and '.join(chosen) or 'the graph'}", path=path)
+    _check_labels(graph, chosen, suffix.lstrip("."))
     if len({graph.labels(split) is None for split in chosen if len(graph.triples(split))}) > 1:
         raise InputError("labelled and unlabelled splits cannot share a file; name a folder instead", path=path)
     with atomic_file(path, overwrite=overwrite) as file:
         if compression:
-            with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
                 _write_triples(graph, chosen, packed, suffix)  # type: ignore[arg-type]
         else:
             _write_triples(graph, chosen, file, suffix)
@@ -115,6 +123,11 @@ def _write_text(graph: KnowledgeGraph, splits: list[Split], file: BinaryIO, deli
 
 
 def _escaped(names: Vocabulary, delimiter: str) -> list[str]:
+    for name in names:
+        if "\0" in name or len(name) > MAX_NAME:
+            raise InputError(
+                f"the name {quote(name)} holds a NUL character or is too long for a text file; use parquet"
+            )
     special = (delimiter, '"', "\n", "\r", "\ufeff")
     return ['"' + name.replace('"', '""') + '"' if any(mark in name for mark in special) else name for name in names]
 
@@ -127,14 +140,19 @@ def _write_side_files(graph: KnowledgeGraph, folder: Path, *, with_labels: bool)
     occurring = np.unique(np.concatenate([graph.triples(split)[:, [0, 2]] for split in SPLITS]))
     if len(occurring) < len(graph.entities):
         alone = [graph.entities[entity] for entity in np.setdiff1d(np.arange(len(graph.entities)), occurring)]
-        _write_lines(folder / "entities.txt", [name for name in alone if _is_one_line(name)])
+        for name in alone:
+            if any(mark in name for mark in "\n\r\ufeff"):
+                raise InputError(
+                    f"entities.txt cannot hold the entity {quote(name)}, which occurs in no triple; use parquet"
+                )
+        _write_lines(folder / "entities.txt", alone)
     if not with_labels:
         return
     for kind, vocabulary in (("entity", graph.entities), ("relation", graph.relations)):
         for what, column in (("names", vocabulary.names), ("descriptions", vocabulary.descriptions)):
             if column is not None:
                 pairs = zip(vocabulary, column.to_pylist(), strict=True)
-                lines = [f"{key}\t{' '.join(text.splitlines())}" for key, text in pairs if text and _is_one_line(key)]
+                lines = [f"{key}\t{_LINE_ENDS.sub(' ', text)}" for key, text in pairs if text and _is_one_line(key)]
                 _write_lines(folder / f"{kind}_{what}.tsv", lines)
 
 
@@ -143,6 +161,9 @@ def _is_one_line(name: str) -> bool:
 
 
 def _write_lines(path: Path, lines: list[str]) -> None:
+    for line in lines:
+        if "\0" in line or len(line.encode()) >= MAX_LINE:
+            raise InputError(f"{quote(line)} holds a NUL character or is too long for a text file; use parquet")
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8", newline="\n")
 
 
@@ -154,8 +175,9 @@ def _write_rdf(graph: KnowledgeGraph, splits: list[Split], file: BinaryIO, suffi
 
     from transa.data.readers.rdf import COMMENT, FORMATS, LABEL, term
 
-    entities = [term(name) for name in graph.entities]
-    relations = [term(name, blank=False) for name in graph.relations]
+    xml = suffix == ".rdf"
+    entities = [term(name, xml=xml) for name in graph.entities]
+    relations = [term(name, blank=False, xml=xml) for name in graph.relations]
 
     def statements() -> Iterator[rdf.Triple]:
         triples = np.concatenate([graph.triples(split) for split in splits])
@@ -170,6 +192,8 @@ def _write_rdf(graph: KnowledgeGraph, splits: list[Split], file: BinaryIO, suffi
                 texts = {} if column is None else {index: column[index].as_py() for index in used.tolist()}
                 for index, text in texts.items():
                     if text is not None:
+                        if xml and _NOT_XML.search(text):
+                            raise InputError(f"XML cannot hold the text {quote(text)}; use nt, ttl or parquet")
                         yield rdf.Triple(nodes[index], rdf.NamedNode(predicate), rdf.Literal(text))
 
     rdf.serialize(statements(), file, format=FORMATS[suffix])
@@ -199,9 +223,7 @@ def _write_openke(graph: KnowledgeGraph, folder: Path) -> None:
 
 def _write_own(graph: KnowledgeGraph, folder: Path) -> None:
     for kind, vocabulary in (("entities", graph.entities), ("relations", graph.relations)):
-        columns = {"key": vocabulary.keys, "name": vocabulary.names, "description": vocabulary.descriptions}
-        present = {name: column for name, column in columns.items() if column is not None}
-        pq.write_table(pa.table(present), folder / f"{kind}.parquet")
+        pq.write_table(vocabulary.to_table(), folder / f"{kind}.parquet")
     for split in SPLITS:
         head, relation, tail = graph.triples(split).T
         columns = {"head": head, "relation": relation, "tail": tail}
@@ -214,8 +236,8 @@ def _write_own(graph: KnowledgeGraph, folder: Path) -> None:
 # ---------------------------------------------------------------------- what may be written and replaced
 
 
-def _check_labels(graph: KnowledgeGraph, format: str) -> None:  # noqa: A002
-    labelled = graph.valid_labels is not None or graph.test_labels is not None
+def _check_labels(graph: KnowledgeGraph, splits: Iterable[Split], format: str) -> None:  # noqa: A002
+    labelled = any(graph.labels(split) is not None for split in splits)
     if labelled and format in ("nt", "ttl", "rdf", "openke"):
         raise InputError(f"the graph has labelled triples, which {format} cannot hold; use tsv, csv or parquet")
 

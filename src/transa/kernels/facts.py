@@ -8,7 +8,7 @@ from numba import njit, prange
 from transa.kernels.random import below, draw, unit
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True)
 def find(values, start, stop, wanted):  # type: ignore[no-untyped-def]
     """Return the first position in the sorted ``values[start:stop]`` whose value is at least `wanted`."""
     while start < stop:
@@ -33,7 +33,7 @@ def contains(queries, offsets, answers, asked, wanted):  # type: ignore[no-untyp
     return found
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True)
 def absent(answers, start, stop, index):  # type: ignore[no-untyped-def]
     """Return the number at position `index` of those that are not in the sorted, distinct ``answers[start:stop]``.
 
@@ -49,7 +49,7 @@ def absent(answers, start, stop, index):  # type: ignore[no-untyped-def]
     return index + (low - start)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True)
 def corrupt_one(  # type: ignore[no-untyped-def]
     bits, head_probability, num_entities, head_start, head_stop, heads, tail_start, tail_stop, tails
 ):
@@ -78,45 +78,40 @@ def corrupt_one(  # type: ignore[no-untyped-def]
 
 
 @njit(parallel=True, cache=True)
-def corrupt(  # type: ignore[no-untyped-def]
-    triples, rows, first, key, head_probability, num_entities, head_offsets, heads, tail_offsets, tails, out
+def corrupt_pairs(  # type: ignore[no-untyped-def]
+    triples, spans, start, stop, first, key, head_probability, num_entities, heads, tails, entities, at_head
 ):
-    """Write the corruptions of each triple into `out`, of shape (triples, negatives, 3).
+    """Choose the corruptions of ``triples[start:stop]``: which entity, and whether it replaces the head.
 
     Parameters
     ----------
     triples
         Rows of (head, relation, tail).
-    rows
-        For each triple its row in the two indices: (relation, tail) -> heads and (head, relation) -> tails.
-    first
-        The counter of the first triple.
-    key
-        Names the sequence of random numbers.
+    spans
+        For each triple, where its known heads start and stop in `heads`, and its known tails in `tails`.
+    first, key
+        The counter of the first of these triples, and the sequence of random numbers.
     head_probability
         Of each relation.
-    num_entities, head_offsets, heads, tail_offsets, tails
-        The index.
-    out
-        Result. An entity of -1 marks a triple of which every corruption is known.
+    num_entities, heads, tails
+        The index of known facts.
+    entities, at_head
+        Results, of shape (triples, negatives). An entity of -1 marks a triple of which every corruption is known.
     """
-    negatives = out.shape[1]
-    for i in prange(len(triples)):
-        head, relation, tail = triples[i, 0], triples[i, 1], triples[i, 2]
-        head_row, tail_row = rows[i, 0], rows[i, 1]
+    negatives = entities.shape[1]
+    for i in prange(stop - start):
+        t = start + i
         for j in range(negatives):
-            bits = draw(key, np.uint64((first + i) * negatives + j))
             replace_head, entity = corrupt_one(
-                bits,
-                head_probability[relation],
+                draw(key, np.uint64((first + i) * negatives + j)),
+                head_probability[triples[t, 1]],
                 num_entities,
-                head_offsets[head_row],
-                head_offsets[head_row + 1],
+                spans[t, 0],
+                spans[t, 1],
                 heads,
-                tail_offsets[tail_row],
-                tail_offsets[tail_row + 1],
+                spans[t, 2],
+                spans[t, 3],
                 tails,
             )
-            out[i, j, 0] = entity if replace_head else head
-            out[i, j, 1] = relation
-            out[i, j, 2] = tail if replace_head else entity
+            entities[i, j] = entity
+            at_head[i, j] = replace_head

@@ -15,7 +15,7 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
 
-@njit(uint64(uint64), inline="always", cache=True)
+@njit(uint64(uint64), forceinline=True)
 def mix(state):  # type: ignore[no-untyped-def]
     """Turn 64 bits into 64 bits that look unrelated to them."""
     state = (state ^ (state >> np.uint64(30))) * _FIRST
@@ -23,13 +23,13 @@ def mix(state):  # type: ignore[no-untyped-def]
     return state ^ (state >> np.uint64(31))
 
 
-@njit(uint64(uint64, uint64), inline="always", cache=True)
+@njit(uint64(uint64, uint64), forceinline=True)
 def draw(key, counter):  # type: ignore[no-untyped-def]
     """Return the 64 random bits at position `counter` of the sequence named by `key`."""
     return mix(mix(key + GOLDEN) + (counter + np.uint64(1)) * GOLDEN)
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True)
 def below(bits, bound):  # type: ignore[no-untyped-def]
     """Return a whole number from 0 to `bound` - 1 (`bound` < 2^32), from the upper half of `bits`.
 
@@ -38,7 +38,7 @@ def below(bits, bound):  # type: ignore[no-untyped-def]
     return np.int64(((bits >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
-@njit(inline="always", cache=True)
+@njit(forceinline=True)
 def unit(bits):  # type: ignore[no-untyped-def]
     """Return a number in [0, 1) from the lower half of `bits`, independent of `below` on the same bits."""
     return np.float64(bits & np.uint64(0xFFFFFFFF)) * (1.0 / 4294967296.0)
@@ -48,3 +48,31 @@ def unit(bits):  # type: ignore[no-untyped-def]
 def stream(seed, purpose, index):  # type: ignore[no-untyped-def]
     """Return the key of a sequence of its own for a seed, a purpose (say, corruption) and an index (say, the round)."""
     return mix(mix(mix(np.uint64(seed) + GOLDEN) + np.uint64(purpose) * GOLDEN) + np.uint64(index) * GOLDEN)
+
+
+@njit(forceinline=True)
+def shuffled_position(position, count, half, key):  # type: ignore[no-untyped-def]
+    """Return where `position` goes in the permutation of 0 .. count - 1 that `key` names.
+
+    A Feistel network of four rounds permutes the numbers of 2 * `half` bits, the fewest that hold `count`; what it sends beyond
+    `count` it sends on until it lands below, which takes fewer than four tries on average. So a shuffle needs no memory and any
+    part of it can be had by any thread.
+    """
+    mask = (np.uint64(1) << half) - np.uint64(1)
+    value = np.uint64(position)
+    while True:
+        left, right = value >> half, value & mask
+        for turn in range(4):
+            left, right = right, left ^ (mix(right + key + np.uint64(turn) * GOLDEN) & mask)
+        value = (left << half) | right
+        if value < np.uint64(count):
+            return np.int64(value)
+
+
+@njit(cache=True)
+def half_bits(count):  # type: ignore[no-untyped-def]
+    """Return half the number of bits, rounded up, that the numbers below `count` need."""
+    half = np.uint64(1)
+    while (np.uint64(1) << (2 * half)) < np.uint64(count):
+        half += np.uint64(1)
+    return half

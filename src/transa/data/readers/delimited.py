@@ -68,6 +68,13 @@ class TextOptions:
             )
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
             raise InputError(f"the delimiter must be one character, found {quote(self.delimiter)}")
+        if self.header is False and self.by_name:
+            raise InputError(f"columns by name ({', '.join(map(str, self.columns or ()))}) need a header")
+
+    @property
+    def by_name(self) -> bool:
+        """Whether any column is given by its name."""
+        return any(isinstance(column, str) for column in self.columns or ())
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,7 @@ class _Layout:
     delimiter: str
     quotes: bool
     header: bool
+    guessed: bool
     plain_start: bool
     width: int
     columns: tuple[int, ...]
@@ -84,7 +92,7 @@ def read_delimited(path: Path, options: TextOptions | None = None) -> TripleTabl
     """Read delimited text, plain or compressed."""
     layout = _layout(path, options or TextOptions())
     table = _read_fast(path, layout) or _read_carefully(path, layout)
-    if layout.header and (options is None or options.header is None) and not (options and options.columns):
+    if layout.guessed:
         table = table.with_note(f"{path}: the first line was taken as a header")
     return table
 
@@ -99,16 +107,42 @@ def usual_columns(fields: Sequence[str]) -> tuple[int, ...] | None:
     return None
 
 
+def chosen_columns(
+    asked: Sequence[str | int], available: Sequence[str], *, path: Path, line: int | None = None
+) -> tuple[int, ...]:
+    """Return where the columns stand that a user asked for by name or position."""
+    positions: list[int] = []
+    for column in asked:
+        if isinstance(column, str):
+            found = [position for position, name in enumerate(available) if name == column]
+            if not found:
+                known = ", ".join(map(quote, available[:20]))
+                raise InputError(
+                    f"no column {quote(column)} among {known}{suggest(column, available)}", path=path, line=line
+                )
+            if len(found) > 1:
+                raise InputError(
+                    f"{len(found)} columns are called {quote(column)}; give its position", path=path, line=line
+                )
+            position = found[0]
+        elif 0 <= column < len(available):
+            position = column
+        else:
+            raise InputError(f"no column {column}: there are columns 0 to {len(available) - 1}", path=path, line=line)
+        if position in positions:
+            raise InputError(f"column {quote(column)} is asked for twice", path=path, line=line)
+        positions.append(position)
+    return tuple(positions)
+
+
 def _layout(path: Path, options: TextOptions) -> _Layout:
     delimiter, line, first = _sniff(path, options)
-    by_name = options.columns is not None and any(isinstance(column, str) for column in options.columns)
     usual = usual_columns(first)
-    header = (
-        options.header if options.header is not None else by_name or (options.columns is None and usual is not None)
-    )
+    guessed = options.header is None and not options.by_name and usual is not None
+    header = bool(options.header) or options.by_name or guessed
     columns = _positions(path, line, options.columns, first, usual if header else None)
     plain_start = line == 1 and not any(end in field for field in first for end in "\r\n")
-    return _Layout(delimiter, options.quotes, header, plain_start, len(first), columns)
+    return _Layout(delimiter, options.quotes, header, guessed, plain_start, len(first), columns)
 
 
 def _sniff(path: Path, options: TextOptions) -> tuple[str, int, list[str]]:
@@ -130,57 +164,46 @@ def _sniff(path: Path, options: TextOptions) -> tuple[str, int, list[str]]:
 def _positions(
     path: Path, line: int, asked: tuple[str | int, ...] | None, first: list[str], usual: tuple[int, ...] | None
 ) -> tuple[int, ...]:
-    if asked is None:
-        if usual is not None:
-            return usual
-        if len(first) in (3, 4):
-            return tuple(range(len(first)))
-        hint = "; say which columns to take with --columns (columns=)" if len(first) > 4 else ""
-        raise InputError(
-            f"expected 3 columns (head, relation, tail) or 4 (with a label), found {len(first)}: {quote(' | '.join(first))}{hint}",
-            path=path,
-            line=line,
-        )
-    positions = []
-    for column in asked:
-        if isinstance(column, str):
-            if column not in first:
-                raise InputError(
-                    f"no column {quote(column)} in the header ({', '.join(map(quote, first[:20]))}){suggest(column, first)}",
-                    path=path,
-                    line=line,
-                )
-            positions.append(first.index(column))
-        elif 0 <= column < len(first):
-            positions.append(column)
-        else:
-            raise InputError(
-                f"no column {column}: the first line has columns 0 to {len(first) - 1}", path=path, line=line
-            )
-    return tuple(positions)
+    if asked is not None:
+        return chosen_columns(asked, first, path=path, line=line)
+    if usual is not None:
+        return usual
+    if len(first) in (3, 4):
+        return tuple(range(len(first)))
+    hint = "; say which columns to take with --columns (columns=)" if len(first) > 4 else ""
+    raise InputError(
+        f"expected 3 columns (head, relation, tail) or 4 (with a label), found {len(first)}: {quote(' | '.join(first))}{hint}",
+        path=path,
+        line=line,
+    )
 
 
 def _read_fast(path: Path, layout: _Layout) -> TripleTable | None:
     """Read plain text with Arrow, in parallel and block by block; None where anything about it is not plain."""
     if ord(layout.delimiter) > 127 or not layout.plain_start:
         return None
-    used = [f"f{column}" for column in layout.columns]
+    every = [f"f{column}" for column in range(layout.width)]
+    used = [every[column] for column in layout.columns]
+    # A quote in any column may hide delimiters and line ends, so the unused ones are looked at too where quotes count.
+    unused = [name for name in every if name not in used] if layout.quotes else []
     with reading(path), open_bytes(path) as stream:
         try:
             table = arrow_csv.read_csv(
                 stream.raw,
-                arrow_csv.ReadOptions(
-                    block_size=BLOCK, column_names=[f"f{i}" for i in range(layout.width)], skip_rows=int(layout.header)
-                ),
+                arrow_csv.ReadOptions(block_size=BLOCK, column_names=every, skip_rows=int(layout.header)),
                 arrow_csv.ParseOptions(delimiter=layout.delimiter, quote_char=False, double_quote=False),
                 arrow_csv.ConvertOptions(
-                    include_columns=used, column_types=dict.fromkeys(used, NAMES), strings_can_be_null=False
+                    include_columns=used + unused,
+                    column_types=dict.fromkeys(used, NAMES) | dict.fromkeys(unused, pa.string()),
+                    strings_can_be_null=False,
                 ),
             )
         except (pa.ArrowInvalid, OSError):
             return None  # the careful reader knows the line
     columns = [table.column(name) for name in used]
     if not table.num_rows or not all(_plain(chunk.dictionary, layout) for column in columns for chunk in column.chunks):
+        return None
+    if any(pc.any(pc.starts_with(table.column(name), '"')).as_py() for name in unused):
         return None
     labels = _labels(columns[3]) if len(columns) == 4 else None
     if len(columns) == 4 and labels is None:

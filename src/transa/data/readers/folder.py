@@ -17,7 +17,7 @@ from transa.data.readers.rows import text_lines
 from transa.data.readers.streams import format_suffix, reading, stem
 from transa.data.table import TripleTable
 from transa.data.vocabulary import Vocabulary
-from transa.errors import InputError
+from transa.errors import InputError, quote
 
 TEXT_SUFFIXES = (".txt", ".tsv", ".csv", "")
 #: Other names under which splits are found.
@@ -37,18 +37,23 @@ def read_file(path: Path, options: TextOptions | None = None) -> TripleTable:
 def read_folder(folder: Path, options: TextOptions | None = None) -> KnowledgeGraph:
     """Read a folder: the package's own, OpenKE's, or one with train, valid and test files."""
     with reading(folder):
-        entries = sorted(folder.iterdir())
-    if is_own(folder):
-        return read_own(folder)
-    if is_openke(folder):
-        return read_openke(folder)
+        if is_own(folder):
+            return read_own(folder)
+        if is_openke(folder):
+            return read_openke(folder)
+        return _read_splits(folder, options)
+
+
+def _read_splits(folder: Path, options: TextOptions | None) -> KnowledgeGraph:
+    entries = sorted(folder.iterdir())
     tables: dict[Split, TripleTable] = {}
     for split in SPLITS:
         files = [entry for entry in entries if _holds(entry, split)]
         if len(files) > 1:
             raise InputError(f"{split} is there twice: {files[0].name} and {files[1].name}", path=folder)
         if files:
-            tables[split] = read_file(files[0], options)
+            table = read_file(files[0], options)
+            tables[split] = table.trainable(files[0]) if split == "train" else table
     if "train" not in tables:
         names = ", ".join(entry.name for entry in entries[:8]) or "nothing"
         raise InputError(f"no train file (train.txt, .tsv, .csv, .parquet, .nt, .ttl, …); found {names}", path=folder)
@@ -90,9 +95,11 @@ def _read_side_file(path: Path) -> dict[str, str] | None:
         return None
     texts = {}
     for number, line in enumerate(text_lines(path), start=1):
+        if not line.strip():
+            continue
         name, tab, text = line.rstrip("\r\n").partition("\t")
         if not tab:
-            raise InputError("expected a key, a tab and a text", path=path, line=number)
+            raise InputError(f"expected a key, a tab and a text, found {quote(name)}", path=path, line=number)
         texts[name] = text
     return texts
 
@@ -108,9 +115,12 @@ def is_own(folder: Path) -> bool:
 def read_own(folder: Path) -> KnowledgeGraph:
     """Read a graph that `KnowledgeGraph.save` wrote, id for id."""
     try:
-        vocabularies = [_read_own_vocabulary(folder / f"{kind}.parquet") for kind in ("entities", "relations")]
+        vocabularies = [
+            Vocabulary.from_table(pq.read_table(folder / f"{kind}.parquet", partitioning=None))
+            for kind in ("entities", "relations")
+        ]
         tables = {
-            split: pq.read_table(folder / f"{split}.parquet")
+            split: pq.read_table(folder / f"{split}.parquet", partitioning=None)
             for split in SPLITS
             if split == "train" or (folder / f"{split}.parquet").exists()
         }
@@ -118,23 +128,15 @@ def read_own(folder: Path) -> KnowledgeGraph:
             split: np.stack([table[name].to_numpy() for name in ("head", "relation", "tail")], axis=1)
             for split, table in tables.items()
         }
-    except (OSError, KeyError, pa.ArrowException) as error:
+        labels = {split: table["label"].to_numpy() for split, table in tables.items() if "label" in table.column_names}
+        return KnowledgeGraph.from_ids(
+            triples["train"],
+            triples.get("valid"),
+            triples.get("test"),
+            entities=vocabularies[0],
+            relations=vocabularies[1],
+            valid_labels=labels.get("valid"),
+            test_labels=labels.get("test"),
+        )
+    except (OSError, KeyError, pa.ArrowException, InputError) as error:
         raise InputError(f"not a readable graph folder ({error})", path=folder) from None
-    labels = {split: table["label"].to_numpy() for split, table in tables.items() if "label" in table.column_names}
-    return KnowledgeGraph.from_ids(
-        triples["train"],
-        triples.get("valid"),
-        triples.get("test"),
-        entities=vocabularies[0],
-        relations=vocabularies[1],
-        valid_labels=labels.get("valid"),
-        test_labels=labels.get("test"),
-    )
-
-
-def _read_own_vocabulary(path: Path) -> Vocabulary:
-    table = pq.read_table(path)
-    names, descriptions = (
-        table[column] if column in table.column_names else None for column in ("name", "description")
-    )
-    return Vocabulary(table["key"], names, descriptions)

@@ -6,7 +6,9 @@ relation. The ids of the files are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,8 @@ from transa.data.graph import SPLITS, KnowledgeGraph, Triples
 from transa.data.readers.rows import text_lines
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError, quote
+
+_DIGITS = re.compile(r"[0-9\s]*", re.ASCII)
 
 
 def is_openke(folder: Path) -> bool:
@@ -44,9 +48,13 @@ def _counted_lines(path: Path) -> tuple[int, Iterator[tuple[int, str]]]:
     """Return the count of the first line, and the lines that follow with their numbers."""
     lines = enumerate(text_lines(path), start=1)
     first = next(lines, (1, ""))[1].strip()
-    if not first.isdecimal():
+    if not _is_id(first):
         raise InputError(f"expected the number of lines that follow, found {quote(first)}", path=path, line=1)
     return int(first), ((number, line.rstrip("\r\n")) for number, line in lines if line.strip())
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19  # so that it fits into 64 bits
 
 
 def _check_count(path: Path, announced: int, found: int) -> None:
@@ -62,7 +70,7 @@ def _read_vocabulary(path: Path) -> Vocabulary:
         name, separator, position = line.rpartition("\t")
         if not separator:
             name, _, position = line.rstrip().rpartition(" ")
-        if not position.strip().isdecimal() or not name.strip():
+        if not _is_id(position.strip()) or not name.strip():
             raise InputError(f"expected a name and an id, found {quote(line)}", path=path, line=number)
         index = int(position)
         if index >= announced:
@@ -81,16 +89,25 @@ def _read_vocabulary(path: Path) -> Vocabulary:
 
 def _read_triples(path: Path, bounds: tuple[int, int, int]) -> Triples:
     announced, lines = _counted_lines(path)
+    start = next(lines, None)
+    if start is None:
+        _check_count(path, announced, 0)
+        return np.empty((0, 3), dtype=np.int32)
     try:
-        ids = np.loadtxt((line for _, line in lines), dtype=np.int64, comments=None, ndmin=2)
+        ids = np.loadtxt(_only_digits(chain([start], lines)), dtype=np.int64, comments=None, ndmin=2)
     except ValueError:
         ids = np.empty((1, 0), dtype=np.int64)
-    if ids.size == 0 and announced == 0:
-        return np.empty((0, 3), dtype=np.int32)
     if ids.shape[1] != 3 or ((ids < 0) | (ids >= bounds)).any():
         _find_wrong_triple(path, bounds)
     _check_count(path, announced, len(ids))
     return ids[:, [0, 2, 1]].astype(np.int32)
+
+
+def _only_digits(lines: Iterable[tuple[int, str]]) -> Iterator[str]:
+    for _, line in lines:
+        if not _DIGITS.fullmatch(line):  # loadtxt would take 1.5 for a whole number
+            raise ValueError(line)
+        yield line
 
 
 def _find_wrong_triple(path: Path, bounds: tuple[int, int, int]) -> None:
@@ -102,7 +119,7 @@ def _find_wrong_triple(path: Path, bounds: tuple[int, int, int]) -> None:
                 f"expected 3 ids (head, tail, relation), found {len(fields)}: {quote(line)}", path=path, line=number
             )
         for field, bound, kind in zip(fields, bounds, ("head", "tail", "relation"), strict=True):
-            if not field.isdecimal():
+            if not _is_id(field):
                 raise InputError(f"expected a {kind} id, found {quote(field)}", path=path, line=number)
             if int(field) >= bound:
                 raise InputError(
@@ -110,4 +127,4 @@ def _find_wrong_triple(path: Path, bounds: tuple[int, int, int]) -> None:
                     path=path,
                     line=number,
                 )
-    raise InputError("no triples", path=path)
+    raise InputError("expected 3 ids (head, tail, relation) in each line", path=path)

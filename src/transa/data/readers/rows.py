@@ -26,34 +26,40 @@ def text_lines(path: Path) -> Iterator[str]:
 
     Lines end in LF, CR LF or CR, as everywhere in this package, so that both ways of reading see the same ones.
     """
-    number = 0
-    with open_bytes(path) as file:
-        while True:
-            with reading(path):
-                raw = file.readline(MAX_LINE + 1)
-            if not raw:
-                return
-            if len(raw) > MAX_LINE:
-                raise InputError(
-                    f"a line of more than {MAX_LINE:,} bytes, starting {quote(raw[:40].decode(errors='replace'))}",
-                    path=path,
-                    line=number + 1,
-                )
-            if number == 0:
-                raw = raw.removeprefix(_BOM)
-            for line in raw.splitlines(keepends=True):
-                number += 1
-                if b"\0" in line:
-                    raise InputError(
-                        f"a NUL byte in column {line.index(0) + 1}: this is not a text file", path=path, line=number
-                    )
-                try:
-                    yield line.decode("utf-8")
-                except UnicodeDecodeError as error:
-                    byte = line[error.start]
-                    raise InputError(
-                        f"invalid UTF-8: byte 0x{byte:02x} in column {error.start + 1}", path=path, line=number
-                    ) from None
+    for number, line in enumerate(_byte_lines(path), start=1):
+        if number == 1:
+            line = line.removeprefix(_BOM)
+        if len(line) > MAX_LINE:
+            start = quote(line[:40].decode(errors="replace"))
+            raise InputError(f"a line of more than {MAX_LINE:,} bytes, starting {start}", path=path, line=number)
+        if b"\0" in line:
+            raise InputError(
+                f"a NUL byte in column {line.index(0) + 1}: this is not a text file", path=path, line=number
+            )
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            wrong = f"byte 0x{line[error.start]:02x} in column {error.start + 1}"
+            raise InputError(f"invalid UTF-8: {wrong}", path=path, line=number) from None
+
+
+def _byte_lines(path: Path) -> Iterator[bytes]:
+    """Yield lines with their ends, and of one that is longer than `MAX_LINE` only a piece that is longer too."""
+    rest = b""
+    with reading(path), open_bytes(path) as file:
+        while block := file.readline(MAX_LINE + 1):
+            if not rest and block.endswith(b"\n") and b"\r" not in block:
+                yield block
+                continue
+            lines = (rest + block).splitlines(keepends=True)
+            rest = (
+                b"" if block.endswith(b"\n") else lines.pop()
+            )  # without LF, the last line may go on in the next block
+            yield from lines
+            if len(rest) > MAX_LINE:
+                break
+    if rest:
+        yield rest
 
 
 def records(path: Path, delimiter: str, *, quoting: bool) -> Iterator[tuple[int, list[str]]]:

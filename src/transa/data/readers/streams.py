@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from transa.errors import InputError, suggest
 
-COMPRESSIONS = (".gz", ".zst")
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
 def format_suffix(path: Path | str) -> str:
@@ -51,6 +51,8 @@ def reading(path: Path) -> Iterator[None]:
         raise InputError("permission denied", path=path) from None
     except IsADirectoryError:
         raise InputError("is a folder, not a file", path=path) from None
+    except UnicodeEncodeError:
+        raise InputError("the name of the file is not valid Unicode; give it another", path=path) from None
     except OSError as error:
         if path.suffix.lower() in COMPRESSIONS:
             raise InputError(f"the compressed file is cut short or damaged ({error})", path=path) from None
@@ -63,4 +65,6 @@ def open_bytes(path: Path) -> io.BufferedReader:
     with reading(path):
         if path.is_dir():
             raise IsADirectoryError
-        return io.BufferedReader(pa.input_stream(str(path), compression="detect"), 1 << 20)
+        if path.is_fifo():
+            raise InputError("is a pipe, and files are read more than once; write it to a file first", path=path)
+        return io.BufferedReader(pa.input_stream(str(path), compression=COMPRESSIONS.get(path.suffix.lower())), 1 << 20)

@@ -1,0 +1,1 @@
+"""Analysis: pictures of training and of what was learned."""

@@ -1,0 +1,120 @@
+"""Estimators: one class for each system, which binds graph, training, evaluation and prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+from transa.data import KnowledgeGraph
+from transa.data.graph import SPLITS, Split
+from transa.errors import InputError
+from transa.evaluation import LinkPrediction, link_prediction
+from transa.inference import Prediction, predict
+from transa.models import Model
+from transa.training import Options, Progress, Recipe, Trainer, load_recipe
+
+
+class Estimator:
+    """A system that learns a graph and answers questions about it.
+
+    Parameters
+    ----------
+    dim
+        Dimension of the vectors.
+    recipe
+        The name of a recipe of the system, or the path of a TOML file.
+    dataset
+        The dataset whose settings to take, where the recipe has some of its own for it.
+    engine, device, threads, lock_free
+        See `transa.training.trainer.Options`.
+    settings
+        Any field of `transa.training.Recipe`, over those of the recipe.
+
+    Attributes
+    ----------
+    settings
+        The recipe in full.
+    model
+        The trained model: parameters and algebra.
+    """
+
+    system: ClassVar[str]
+
+    def __init__(
+        self,
+        dim: int | None = None,
+        *,
+        recipe: str | None = None,
+        dataset: str | None = None,
+        engine: str = "auto",
+        device: str = "cpu",
+        threads: int | None = None,
+        lock_free: bool = False,
+        **settings: Any,
+    ) -> None:
+        chosen = settings if dim is None else {"dim": dim, **settings}
+        self.settings: Recipe = load_recipe(self.system, recipe, dataset, chosen)
+        self.options = Options(engine=engine, device=device, threads=threads, lock_free=lock_free)  # type: ignore[arg-type]
+        self._model: Model | None = None
+        self._graph: KnowledgeGraph | None = None
+
+    @property
+    def model(self) -> Model:
+        """The trained model."""
+        if self._model is None:
+            raise InputError(f"{type(self).__name__} has not been trained: call fit first")
+        return self._model
+
+    def fit(self, graph: KnowledgeGraph, *, watch: Callable[[Progress], None] | None = None) -> Self:
+        """Train on a graph; `watch` is called after each round."""
+        self._model = Trainer(graph, self.settings, self.options).fit(watch)
+        self._graph = graph
+        return self
+
+    def evaluate(self, graph: KnowledgeGraph, split: Split = "test") -> LinkPrediction:
+        """Rank the head and the tail of each true triple of a split among all entities, known facts of all splits left out."""
+        return link_prediction(self.model, graph.positives(split), graph.known(*SPLITS))
+
+    def predict(
+        self, *, relation: str, head: str | None = None, tail: str | None = None, top: int = 10
+    ) -> list[Prediction]:
+        """Return the entities that answer (head, relation, ?) or (?, relation, tail), the most plausible first."""
+        if self._graph is None:
+            raise InputError(f"{type(self).__name__} has no graph: call fit first")
+        return predict(self.model, self._graph, relation=relation, head=head, tail=tail, top=top)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(dim={self.settings.dim}{'' if self._model is None else ', trained'})"
+
+
+class TransA(Estimator):
+    """TransA (Xiao et al. 2015): |h + r - t|^T W_r |h + r - t| with a non-negative W_r for each relation.
+
+    Recipes: ``"paper"``, ``"authors"``, ``"modern"`` (the default).
+    """
+
+    system = "transa"
+
+
+class AdaptiveMetric(Estimator):
+    """Adaptive Metric (PSD): (h + r - t)^T W_r (h + r - t) with a positive semi-definite W_r for each relation."""
+
+    system = "adaptive_metric"
+
+
+class TransE(Estimator):
+    """TransE (Bordes et al. 2013): |h + r - t|."""
+
+    system = "transe"
+
+
+class TransM(Estimator):
+    """TransM (Fan et al. 2014): w_r |h + r - t|."""
+
+    system = "transm"
+
+
+class UM(Estimator):
+    """The Unstructured Model (Bordes et al. 2012): |h - t|^2."""
+
+    system = "um"

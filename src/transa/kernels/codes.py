@@ -1,0 +1,15 @@
+"""What the numbers mean by which kernels choose: names here, without the compiler that kernels need."""
+
+#: Scores of a residual e = h + r - t. The last two work on groups of triples of one relation, as matrix products.
+L1, L2, SQUARED_L2, DIAGONAL, LOW_RANK, FULL, PSD = range(7)
+
+#: Losses of a positive and its negatives.
+MARGIN, LOGISTIC, SELF_ADVERSARIAL, SOFTMAX = range(4)
+
+#: Optimisers: Adagrad with one sum of squares a row, or one an entry; Adam on the rows touched.
+SGD, ADAGRAD_ROW, ADAGRAD, ADAM = range(4)
+ADAGRAD_EPSILON = 1e-10
+BETA1, BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-8
+
+#: Constraints on a row: none, norm at most one, norm exactly one, no negative entry.
+FREE, BALL, UNIT, NON_NEGATIVE = range(4)

@@ -1,0 +1,174 @@
+"""The full metric: scores, gradients and the closed form on groups of triples of one relation, as matrix products.
+
+A score |e|^T W |e| costs 2 k^2 operations, and W alone (160 KB at k = 200) does not fit the innermost cache. So triples of one
+relation are taken together: with their residuals as the rows of A, one product A W gives the scores (the sums of A * AW along the
+rows) and the gradients (2 AW with the signs of e). The closed form sums A'^T A' - A^T A. Each costs 2 k^2 operations a residual, at
+the speed of a matrix product.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from transa.kernels.codes import PSD
+from transa.kernels.facts import corrupt_one
+from transa.kernels.losses import loss_and_factors
+from transa.kernels.random import draw
+from transa.kernels.scores import FAST
+
+#: Triples whose residuals are multiplied at once in the closed form.
+CHUNK = 128
+
+
+@njit(parallel=True, fastmath=FAST, cache=True)
+def grouped_gradient_phase(  # type: ignore[no-untyped-def]
+    triples, groups, start, negatives, at_head, vectors, num_entities, metric, kind, root, loss, margin, temperature, scores,
+    factors, gradients, losses, violations, active,
+):  # fmt: skip
+    """Phase one of a batch (see `transa.kernels.training`) under the full metric.
+
+    `groups` holds the borders of the batch's groups: rows ``groups[g]`` to ``groups[g + 1]`` of `triples` have one relation. `start` is
+    the batch's first row.
+    """
+    size = vectors.shape[1]
+    count = negatives.shape[1]
+    for g in prange(len(groups) - 1):
+        first, last = groups[g], groups[g + 1]
+        relation = triples[first, 1]
+        residuals = np.empty(((last - first) * (1 + count), size), vectors.dtype)
+        for t in range(first, last):
+            b = t - start
+            base = b * (3 + count)
+            for j in range(-1, count):
+                other = triples[t, 0] if j < 0 else negatives[b, j]
+                head = other if j < 0 or at_head[b, j] else triples[t, 0]
+                tail = triples[t, 2] if j < 0 or at_head[b, j] else other
+                place = base if j < 0 else base + 3 + j
+                row = (t - first) * (1 + count) + j + 1
+                for i in range(size):
+                    e = vectors[head, i] + vectors[num_entities + relation, i] - vectors[tail, i]
+                    gradients[place, i] = e
+                    residuals[row, i] = e if kind == PSD else abs(e)
+        products = np.dot(residuals, metric[relation])
+        for t in range(first, last):
+            b = t - start
+            base = b * (3 + count)
+            for j in range(1 + count):
+                row = (t - first) * (1 + count) + j
+                value = vectors.dtype.type(0)
+                for i in range(size):
+                    value += residuals[row, i] * products[row, i]
+                scores[b, j] = np.sqrt(max(value, vectors.dtype.type(1e-24))) if root else value
+            losses[b], violations[b], active[b] = loss_and_factors(loss, margin, temperature, scores, factors, b)
+            if not active[b]:
+                continue
+            for j in range(-1, count):
+                factor = factors[b, j + 1]
+                if factor == 0 and j >= 0:
+                    continue
+                scale = vectors.dtype.type(factor / scores[b, j + 1] if root else 2 * factor)
+                place = base if j < 0 else base + 3 + j
+                row = (t - first) * (1 + count) + j + 1
+                for i in range(size):
+                    e = gradients[place, i]
+                    bent = scale * products[row, i]
+                    if kind != PSD:
+                        bent = bent if e > 0 else (-bent if e < 0 else vectors.dtype.type(0))
+                    gradients[place, i] = bent
+                if j < 0:
+                    for i in range(size):
+                        gradients[base + 1, i] = -gradients[base, i]
+                        gradients[base + 2, i] = gradients[base, i]
+                elif at_head[b, j]:
+                    for i in range(size):
+                        gradients[base + 1, i] -= gradients[place, i]
+                        gradients[base + 2, i] += gradients[place, i]
+                else:
+                    for i in range(size):
+                        bent = gradients[place, i]
+                        gradients[base, i] += bent
+                        gradients[base + 2, i] += bent
+                        gradients[place, i] = -bent
+
+
+@njit(parallel=True, fastmath=FAST, cache=True)
+def closed_form(  # type: ignore[no-untyped-def]
+    triples, spans, offsets, order, key, head_probability, num_entities, heads, tails, vectors, metric, signed, violating,
+    margin, negatives, root,
+):  # fmt: skip
+    """Replace each W_r by the mean over `negatives` of sum |e'||e'|^T - sum |e||e|^T over its triples.
+
+    Parameters
+    ----------
+    triples, spans
+        Sorted by relation, with the spans of `transa.kernels.facts.corrupt_pairs`.
+    offsets
+        The triples of relation r are ``offsets[r]`` to ``offsets[r + 1]``. A relation without any keeps its W_r.
+    order
+        In which order relations are taken: the largest first, so that no thread is left with it at the end.
+    key, head_probability, num_entities, heads, tails
+        For the corruptions, drawn anew.
+    vectors, metric
+        The parameters; `metric` is overwritten.
+    signed
+        Take e in place of |e| (Adaptive Metric).
+    violating
+        Count only pairs whose negative scores within the margin under the W_r before.
+    """
+    size = vectors.shape[1]
+    for turn in prange(len(order)):
+        relation = order[turn]
+        total = np.zeros((size, size), vectors.dtype)
+        for begin in range(offsets[relation], offsets[relation + 1], CHUNK):
+            end = min(begin + CHUNK, offsets[relation + 1])
+            positives = np.empty((end - begin, size), vectors.dtype)
+            others = np.empty(((end - begin) * negatives, size), vectors.dtype)
+            for t in range(begin, end):
+                head, tail = triples[t, 0], triples[t, 2]
+                for i in range(size):
+                    e = vectors[head, i] + vectors[num_entities + relation, i] - vectors[tail, i]
+                    positives[t - begin, i] = e if signed else abs(e)
+                for j in range(negatives):
+                    replace_head, entity = corrupt_one(
+                        draw(key, np.uint64(t * negatives + j)), head_probability[relation], num_entities, spans[t, 0],
+                        spans[t, 1], heads, spans[t, 2], spans[t, 3], tails,
+                    )  # fmt: skip
+                    h = entity if replace_head else head
+                    u = tail if replace_head else entity
+                    for i in range(size):
+                        e = vectors[h, i] + vectors[num_entities + relation, i] - vectors[u, i]
+                        others[(t - begin) * negatives + j, i] = e if signed else abs(e)
+            counted = np.full(end - begin, negatives, np.int64)
+            if violating:
+                near = np.dot(positives, metric[relation])
+                far = np.dot(others, metric[relation])
+                for t in range(end - begin):
+                    positive = _row_product(near, positives, t, root)
+                    for j in range(negatives):
+                        row = t * negatives + j
+                        if positive + margin <= _row_product(far, others, row, root):
+                            counted[t] -= 1
+                            for i in range(size):
+                                others[row, i] = 0
+            for t in range(end - begin):
+                weight = vectors.dtype.type(np.sqrt(np.float64(counted[t]) / negatives))
+                for i in range(size):
+                    positives[t, i] *= weight
+            gain = np.dot(others.T, others)
+            loss = np.dot(positives.T, positives)
+            for i in range(size):
+                for j in range(size):
+                    total[i, j] += gain[i, j] / negatives - loss[i, j]
+        if offsets[relation] < offsets[relation + 1]:
+            for i in range(size):
+                for j in range(size):
+                    metric[relation, i, j] = (total[i, j] + total[j, i]) / 2
+
+
+@njit(fastmath=FAST, forceinline=True)
+def _row_product(left, right, row, root):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(left.shape[1]):
+        total += left[row, i] * right[row, i]
+    return np.sqrt(max(total, 0.0)) if root else total

@@ -1,0 +1,104 @@
+"""Scores of a residual e = h + r - t, and their derivatives, on single rows.
+
+`kind` chooses the dissimilarity:
+
+====  ===============================  ==========================================================
+code  f(e)                             systems
+====  ===============================  ==========================================================
+0     sum |e|                          TransE (L1), TransM
+1     sqrt(sum e^2)                    TransE (L2), TransM
+2     sum e^2                          UM
+3     sum w e^2                        TransA, diagonal metric (row 0 of the metric is w)
+4     sum d e^2 + sum_m (u_m.|e|)^2    TransA, low-rank metric (row 0 is d, row 1 + m is u_m)
+====  ===============================  ==========================================================
+
+Cost: 3 to 5 operations an entry for codes 0 to 3, 4 + 4 rank for code 4, and about as much for the derivative. The full metric is not
+here: it works on groups of triples of one relation, as matrix products (`transa.kernels.metric`).
+
+The functions take tables and row numbers, not rows: a row cut out as an array of its own would have its owner counted, by an atomic
+operation that threads wait for. They are always inlined: a function compiled twice, once by itself and once with its caller, may
+round differently, and results would depend on whether the compiled code came from the cache.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from transa.kernels.codes import L1, L2, SQUARED_L2
+
+#: Reordering of sums lets the compiler use vector instructions. NaN and infinity keep their meaning.
+FAST = {"reassoc", "nsz", "arcp", "contract"}
+
+
+@njit(fastmath=FAST, forceinline=True)
+def residual_score(kind, vectors, head, relation, tail, out, place, metric, row):  # type: ignore[no-untyped-def]
+    """Write head + relation - tail to ``out[place]`` and return its f under the metric of `row`."""
+    size = vectors.shape[1]
+    total = vectors.dtype.type(0)
+    if kind == L1:
+        for i in range(size):
+            e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+            out[place, i] = e
+            total += abs(e)
+    elif kind <= SQUARED_L2:
+        for i in range(size):
+            e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+            out[place, i] = e
+            total += e * e
+        if kind == L2:
+            total = np.sqrt(total)
+    else:
+        for i in range(size):
+            e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+            out[place, i] = e
+            total += metric[row, 0, i] * e * e
+        for m in range(1, metric.shape[1]):
+            part = vectors.dtype.type(0)
+            for i in range(size):
+                part += metric[row, m, i] * abs(out[place, i])
+            total += part * part
+    return total
+
+
+@njit(fastmath=FAST, forceinline=True)
+def differentiate(kind, e, place, metric, row, value, factor, slopes):  # type: ignore[no-untyped-def]
+    """Overwrite the residual ``e[place]`` with factor * df/de, where `value` is f and `slopes` has room for the metric's rows."""
+    size = e.shape[1]
+    zero = e.dtype.type(0)
+    if kind == L1:
+        for i in range(size):
+            x = e[place, i]
+            e[place, i] = factor if x > zero else (-factor if x < zero else zero)
+    elif kind <= SQUARED_L2:
+        scale = factor / max(value, e.dtype.type(1e-12)) if kind == L2 else 2 * factor
+        for i in range(size):
+            e[place, i] *= scale
+    else:
+        for m in range(1, metric.shape[1]):
+            part = zero
+            for i in range(size):
+                part += metric[row, m, i] * abs(e[place, i])
+            slopes[m] = part
+        for i in range(size):
+            x = e[place, i]
+            bent = zero
+            for m in range(1, metric.shape[1]):
+                bent += slopes[m] * metric[row, m, i]
+            bent = bent if x > zero else (-bent if x < zero else zero)
+            e[place, i] = 2 * factor * (metric[row, 0, i] * x + bent)
+
+
+@njit(fastmath=FAST, forceinline=True)
+def add_metric_gradient(e, place, metric, row, factor, out, b):  # type: ignore[no-untyped-def]
+    """Add factor * df/dmetric to ``out[b]`` (codes 3 and 4)."""
+    size = e.shape[1]
+    for i in range(size):
+        out[b, 0, i] += factor * e[place, i] * e[place, i]
+    for m in range(1, metric.shape[1]):
+        slope = e.dtype.type(0)
+        for i in range(size):
+            slope += metric[row, m, i] * abs(e[place, i])
+        slope *= 2 * factor
+        for i in range(size):
+            out[b, m, i] += slope * abs(e[place, i])

@@ -1,0 +1,256 @@
+"""One batch of training on residual models, without leaving the processor's caches.
+
+The deterministic way has two phases. In the first, every thread takes some of the batch's positives, reads the parameters as they were
+before the batch and writes the gradient of each row that a positive touches. In the second, every thread owns some of the rows and adds
+up their gradients in the order of the batch, then takes one step on each. No row has two writers and no sum depends on who computes it,
+so that the result is the same for any number of threads. The lock-free way takes the steps at once, positive by positive, from all
+threads; rows may be read while they change, and the result depends on chance.
+
+Entities and relations stand in one table, `vectors`: entity i is row i, relation i is row num_entities + i.
+
+Work for one positive with K negatives of dimension k: (1 + K) k subtractions and scores, as much again for gradients, (3 + K) rows
+written and read back, at most as many rows updated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from transa.kernels.losses import loss_and_factors
+from transa.kernels.optimizers import update_row
+from transa.kernels.prefetch import prefetch_row
+from transa.kernels.random import half_bits, shuffled_position
+from transa.kernels.scores import FAST, add_metric_gradient, differentiate, residual_score
+
+#: How many positives ahead rows are fetched.
+AHEAD = 3
+#: Rows that lie together in memory (here 8) have the same owner, which keeps cache lines from going back and forth.
+NEIGHBOURS = 3
+
+
+@njit(fastmath=FAST, forceinline=True)
+def _gradients(  # type: ignore[no-untyped-def]
+    head, relation, tail, b, negatives, at_head, vectors, num_entities, metric, weight, kind, root, loss, margin, temperature,
+    scores, factors, slopes, gradients, metric_gradients,
+):  # fmt: skip
+    """Write the gradients of one positive, the `b`-th of its batch, and return its loss, the number of violating negatives and whether
+    there is any gradient; if not, what stands in `gradients` means nothing.
+
+    `gradients` has 3 + K rows for each positive: head, tail, relation and the entities of the negatives.
+    """
+    size = vectors.shape[1]
+    count = negatives.shape[1]
+    base = b * (3 + count)
+    like = vectors.dtype.type
+    vector = num_entities + relation
+    for j in range(-1, count):  # -1: the positive itself
+        other = head if j < 0 else negatives[b, j]
+        first = other if j < 0 or at_head[b, j] else head
+        second = tail if j < 0 or at_head[b, j] else other
+        place = base if j < 0 else base + 3 + j
+        value = residual_score(kind, vectors, first, vector, second, gradients, place, metric, relation)
+        scores[b, j + 1] = weight * (np.sqrt(value) if root else value)
+    total, violations, active = loss_and_factors(loss, margin, temperature, scores, factors, b)
+    if not active:
+        return total, violations, active
+    learned = metric_gradients.shape[1] > 0
+    if learned:
+        for m in range(metric_gradients.shape[1]):
+            for i in range(size):
+                metric_gradients[b, m, i] = 0
+    for j in range(-1, count):
+        factor = factors[b, j + 1]
+        if factor == 0 and j >= 0:
+            continue
+        place = base if j < 0 else base + 3 + j
+        value = scores[b, j + 1] / weight
+        scale = like(factor * weight)
+        if root:  # the chain rule through the square root
+            scale = like(factor * weight / (2 * max(value, like(1e-12))))
+            value *= value
+        if learned:
+            add_metric_gradient(gradients, place, metric, relation, scale, metric_gradients, b)
+        differentiate(kind, gradients, place, metric, relation, value, scale, slopes[b])
+        if j < 0:
+            for i in range(size):
+                gradients[base + 1, i] = -gradients[base, i]
+                gradients[base + 2, i] = gradients[base, i]
+        elif at_head[b, j]:
+            for i in range(size):
+                gradients[base + 1, i] -= gradients[place, i]
+                gradients[base + 2, i] += gradients[place, i]
+        else:
+            for i in range(size):
+                g = gradients[place, i]
+                gradients[base, i] += g
+                gradients[base + 2, i] += g
+                gradients[place, i] = -g
+    return total, violations, active
+
+
+@njit(forceinline=True)
+def _owner(row, parts):  # type: ignore[no-untyped-def]
+    """Return which part a row belongs to: evenly spread, without a division."""
+    return (((row >> NEIGHBOURS) * 2654435769) & 0xFFFFFFFF) * parts >> 32
+
+
+@njit(forceinline=True)
+def _prefetch(triples, position, negatives, b, vectors):  # type: ignore[no-untyped-def]
+    prefetch_row(vectors, triples[position, 0])
+    prefetch_row(vectors, triples[position, 2])
+    for j in range(negatives.shape[1]):
+        prefetch_row(vectors, negatives[b, j])
+
+
+@njit(parallel=True, cache=True)
+def shuffle(triples, spans, key, shuffled_triples, shuffled_spans):  # type: ignore[no-untyped-def]
+    """Lay out triples and what goes with them in the order of a round."""
+    count = len(triples)
+    half = half_bits(count)
+    for i in prange(count):
+        p = shuffled_position(i, count, half, key)
+        for c in range(3):
+            shuffled_triples[i, c] = triples[p, c]
+        for c in range(spans.shape[1]):
+            shuffled_spans[i, c] = spans[p, c]
+
+
+@njit(parallel=True, fastmath=FAST, cache=True)
+def gradient_phase(  # type: ignore[no-untyped-def]
+    triples, start, stop, negatives, at_head, vectors, num_entities, metric, weights, kind, root, loss, margin, temperature,
+    scores, factors, slopes, gradients, metric_gradients, losses, violations, active,
+):  # fmt: skip
+    """Phase one: the gradients of the positives ``triples[start:stop]``, each into its own part of the buffers."""
+    for b in prange(stop - start):
+        if b + AHEAD < stop - start:
+            _prefetch(triples, start + b + AHEAD, negatives, b + AHEAD, vectors)
+        relation = triples[start + b, 1]
+        losses[b], violations[b], active[b] = _gradients(
+            triples[start + b, 0], relation, triples[start + b, 2], b, negatives, at_head, vectors, num_entities, metric,
+            weights[relation], kind, root, loss, margin, temperature, scores, factors, slopes, gradients, metric_gradients,
+        )  # fmt: skip
+
+
+@njit(parallel=True, fastmath=FAST, cache=True)
+def update_phase(  # type: ignore[no-untyped-def]
+    parts, triples, start, stop, step, negatives, factors, gradients, active, slots, num_entities, vectors, first,
+    second, optimizer, rates, penalties, constraints,
+):  # fmt: skip
+    """Phase two: add up the gradients of each row in the order of the batch and take one step on it.
+
+    The sum of a row stands in the place of its first gradient, whose number is kept in the row's slot. Rates, penalties and
+    constraints are those of entities and of relations.
+    """
+    width = 3 + negatives.shape[1]
+    size = vectors.shape[1]
+    for part in prange(parts):
+        for turn in range(2):  # first add up, then step
+            for b in range(stop - start):
+                if not active[b]:
+                    continue
+                for c in range(width):
+                    if c == 2:
+                        row = num_entities + triples[start + b, 1]
+                    elif c < 2:
+                        row = np.int64(triples[start + b, 2 * c])
+                    else:
+                        if factors[b, c - 2] == 0:
+                            continue
+                        row = np.int64(negatives[b, c - 3])
+                    if _owner(row, parts) != part:
+                        continue
+                    code = b * width + c
+                    if turn == 0:
+                        if slots[row] < 0:
+                            slots[row] = code
+                        else:
+                            total = slots[row]
+                            for i in range(size):
+                                gradients[total, i] += gradients[code, i]
+                    elif slots[row] == code:
+                        slots[row] = -1
+                        role = 0 if row < num_entities else 1
+                        update_row(
+                            optimizer, rates[role], penalties[role], constraints[role], step, vectors, row, gradients, code,
+                            first, second,
+                        )  # fmt: skip
+
+
+@njit(parallel=True, fastmath=FAST, cache=True)
+def metric_phase(  # type: ignore[no-untyped-def]
+    parts, triples, start, stop, step, gradients, active, slots, metric, first, second, optimizer, rate, penalty,
+    constraint,
+):  # fmt: skip
+    """Phase two for a metric learned by gradient, one row (flattened) for each relation."""
+    size = metric.shape[1]
+    for part in prange(parts):
+        for turn in range(2):
+            for b in range(stop - start):
+                row = triples[start + b, 1]
+                if not active[b] or _owner(row, parts) != part:
+                    continue
+                if turn == 0:
+                    if slots[row] < 0:
+                        slots[row] = b
+                    else:
+                        total = slots[row]
+                        for i in range(size):
+                            gradients[total, i] += gradients[b, i]
+                elif slots[row] == b:
+                    slots[row] = -1
+                    update_row(optimizer, rate, penalty, constraint, step, metric, row, gradients, b, first, second)
+
+
+@njit(parallel=True, fastmath=FAST, cache=True)
+def lock_free_phase(  # type: ignore[no-untyped-def]
+    chunk, triples, start, stop, step, negatives, at_head, vectors, num_entities, metric, weights, kind, root, loss, margin,
+    temperature, losses, violations, first, second, optimizer, rates, penalties, constraints,
+):  # fmt: skip
+    """Gradients and steps together, positive by positive, in chunks that run side by side. The metric is not learned here."""
+    count = negatives.shape[1]
+    for c in prange((stop - start + chunk - 1) // chunk):
+        scores = np.empty((1, 1 + count), vectors.dtype)
+        factors = np.empty((1, 1 + count), vectors.dtype)
+        slopes = np.empty((1, metric.shape[1]), vectors.dtype)
+        gradients = np.empty((3 + count, vectors.shape[1]), vectors.dtype)
+        metric_gradients = np.empty((1, 0, 0), vectors.dtype)
+        own_negatives = np.empty((1, count), negatives.dtype)
+        own_at_head = np.empty((1, count), np.bool_)
+        for b in range(c * chunk, min((c + 1) * chunk, stop - start)):
+            if b + AHEAD < stop - start:
+                _prefetch(triples, start + b + AHEAD, negatives, b + AHEAD, vectors)
+            for j in range(count):
+                own_negatives[0, j] = negatives[b, j]
+                own_at_head[0, j] = at_head[b, j]
+            relation = triples[start + b, 1]
+            losses[b], violations[b], active = _gradients(
+                triples[start + b, 0], relation, triples[start + b, 2], 0, own_negatives, own_at_head, vectors, num_entities,
+                metric, weights[relation], kind, root, loss, margin, temperature, scores, factors, slopes, gradients,
+                metric_gradients,
+            )  # fmt: skip
+            if not active:
+                continue
+            for w in range(3 + count):
+                if w == 2:
+                    row = num_entities + relation
+                elif w < 2:
+                    row = np.int64(triples[start + b, 2 * w])
+                else:
+                    if factors[0, w - 2] == 0:
+                        continue
+                    row = np.int64(negatives[b, w - 3])
+                role = 0 if w != 2 else 1
+                update_row(
+                    optimizer,
+                    rates[role],
+                    penalties[role],
+                    constraints[role],
+                    step,
+                    vectors,
+                    row,
+                    gradients,
+                    w,
+                    first,
+                    second,
+                )

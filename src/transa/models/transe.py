@@ -1,0 +1,42 @@
+"""TransE: a relation is a translation.
+
+Bordes, Usunier, García-Durán, Weston, Yakhnenko: *Translating Embeddings for Modeling Multi-relational Data*, NIPS 2013.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from transa.kernels.codes import L1, L2
+from transa.models.base import Kernel, Model, Rows, check_choice, square_root
+
+
+class TransE(Model):
+    """``f_r(h, t) = |h + r - t|``, the L1 or the L2 norm.
+
+    Neighbours: UM is TransE with r = 0; TransM weighs each relation's norm; TransA puts a metric in the norm's place.
+    Original settings: FB15K k=50, L1, gamma=1, rate 0.01; WN18 k=20, L1, gamma=2, rate 0.01; entities of norm 1.
+
+    Parameters
+    ----------
+    norm
+        1 or 2.
+    """
+
+    name = "transe"
+    formula = "|h + r - t|"
+    options = ("norm",)
+
+    def __init__(self, num_entities: int, num_relations: int, dim: int = 50, norm: int = 1) -> None:
+        super().__init__(num_entities, num_relations, dim)
+        check_choice("norm", norm, (1, 2))
+        self.norm = norm
+
+    def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return the norm of h + r - t."""
+        e = head.vector + relation.vector - tail.vector
+        return e.abs().sum(-1) if self.norm == 1 else square_root(e.square().sum(-1))
+
+    def kernel(self) -> Kernel:
+        """Return the kernel of the norm."""
+        return Kernel(L1 if self.norm == 1 else L2)

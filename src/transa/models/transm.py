@@ -1,0 +1,47 @@
+"""TransM: TransE with a fixed weight for each relation.
+
+Fan, Zhou, Chang, Zheng: *Transition-based Knowledge Graph Embedding with Relational Mapping Properties*, PACLIC 2014.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from transa.models.base import Rows
+from transa.models.transe import TransE
+
+
+class TransM(TransE):
+    """``f_r(h, t) = w_r |h + r - t|`` with ``w_r = 1 / log(hpt_r + tph_r)``, computed from the training triples.
+
+    A relation with many answers has a small weight and with it a looser margin. Neighbours: TransE has w_r = 1. A relation
+    without training triples has weight 1 / log 2, as a 1-1 relation has.
+
+    Parameters
+    ----------
+    norm
+        1 or 2.
+    """
+
+    name = "transm"
+    formula = "w_r |h + r - t|, w_r = 1 / log(hpt_r + tph_r)"
+
+    def relation_tables(self) -> dict[str, tuple[int, ...]]:
+        """Add the weight to TransE's vector; it is not trained."""
+        return {**super().relation_tables(), "weight": ()}
+
+    def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
+        """Weights start at that of a 1-1 relation; `weigh` sets them from a graph."""
+        if table == "weight":
+            return torch.full(shape, 1 / float(torch.log(torch.tensor(2.0))))
+        return super().start(table, shape, width, generator)
+
+    def weigh(self, tails_per_head: Tensor, heads_per_tail: Tensor) -> None:
+        """Set the weights from tph and hpt of each relation; both are at least 1 where there are triples."""
+        both = (tails_per_head + heads_per_tail).clamp(min=2)
+        self.relation["weight"] = (1 / torch.log(both)).to(self.relation.vector.dtype)
+
+    def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return the weighted norm."""
+        return relation.weight * super().score(head, relation, tail)

@@ -1,0 +1,91 @@
+"""What an engine is: it takes a model through rounds. The choice between the two is made here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from transa.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from transa.data import KnowledgeGraph
+    from transa.models import Model
+    from transa.training.recipe import Recipe
+    from transa.training.rounds import Rounds
+
+EngineName = Literal["auto", "numba", "torch"]
+
+
+@dataclass(frozen=True)
+class RoundReport:
+    """What a round has come to.
+
+    Attributes
+    ----------
+    loss
+        Mean over the positives.
+    violations
+        Share of the (positive, negative) pairs that violate.
+    """
+
+    loss: float
+    violations: float
+
+
+class Engine(Protocol):
+    """Trains a model in place."""
+
+    name: str
+    rounds: Rounds
+
+    def round(self, number: int) -> RoundReport:
+        """Go once over the training triples; rounds are numbered from 1."""
+
+    def state(self) -> dict[str, Tensor]:
+        """Return the optimiser's state; with the model's tables and the number of the round it is all that training needs."""
+
+    def load_state(self, state: dict[str, Tensor], number: int) -> None:
+        """Take up the state after a round."""
+
+
+def choose_engine(
+    model: Model,
+    graph: KnowledgeGraph,
+    recipe: Recipe,
+    *,
+    engine: EngineName = "auto",
+    device: str = "cpu",
+    lock_free: bool = False,
+) -> Engine:
+    """Return the engine for a run: compiled kernels on a CPU where the model has them, otherwise torch.
+
+    Raises
+    ------
+    InputError
+        If the engine asked for cannot do it.
+    """
+    why = _why_not_numba(model, recipe, device)
+    if engine == "numba" and why:
+        raise InputError(f"engine: numba cannot be used here, {why}; use torch")
+    if lock_free and (engine == "torch" or why or model.grouped or recipe.learns_metric):
+        reason = why or "a metric that is learned or full" if engine != "torch" else "the torch engine"
+        raise InputError(f"lock_free: not available with {reason}")
+    if engine == "torch" or why:
+        from transa.training.torch_engine import TorchEngine
+
+        return TorchEngine(model, graph, recipe, device)
+    from transa.training.numba_engine import NumbaEngine
+
+    return NumbaEngine(model, graph, recipe, lock_free=lock_free)
+
+
+def _why_not_numba(model: Model, recipe: Recipe, device: str) -> str:
+    if device != "cpu":
+        return f"it runs on the CPU and the device is {device}"
+    if model.kernel() is None:
+        return f"it has no kernel for {model.name}"
+    if model.grouped and recipe.learns_metric:
+        return "it does not learn a full metric by gradient"
+    return ""

@@ -1,0 +1,31 @@
+"""Losses in torch, as formulas; `transa.kernels.losses` holds their derivatives."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from transa.kernels.codes import LOGISTIC, MARGIN, SELF_ADVERSARIAL, SOFTMAX
+
+LOSSES = {"margin": MARGIN, "logistic": LOGISTIC, "self_adversarial": SELF_ADVERSARIAL, "softmax": SOFTMAX}
+
+
+def loss_of(kind: int, margin: float, temperature: float, positive: Tensor, negative: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the loss of each positive (n) against its negatives (n, K), and which of these violate.
+
+    Scores are dissimilarities: ``margin`` sum_j [f + gamma - f_j]_+; ``logistic`` softplus(f - gamma) + mean_j softplus(gamma - f_j);
+    ``self_adversarial`` the same with the mean weighted by softmax_j(-temperature f_j); ``softmax`` the cross-entropy of
+    -temperature (f, f_1, ..., f_K).
+    """
+    if kind == MARGIN:
+        gaps = positive.unsqueeze(1) + margin - negative
+        return gaps.clamp(min=0).sum(1), gaps > 0
+    violations = negative <= positive.unsqueeze(1)
+    if kind == SOFTMAX:
+        logits = -temperature * torch.cat([positive.unsqueeze(1), negative], dim=1)
+        return logits.logsumexp(1) - logits[:, 0], violations
+    weights = torch.full_like(negative, 1 / negative.shape[1])
+    if kind == SELF_ADVERSARIAL:
+        weights = torch.softmax(-temperature * negative.detach(), dim=1)
+    return softplus(positive - margin) + (weights * softplus(margin - negative)).sum(1), violations

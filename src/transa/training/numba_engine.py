@@ -1,0 +1,201 @@
+"""The numba engine: fused kernels on the CPU, for models whose score is a metric on a residual."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import torch
+from torch import Tensor
+
+from transa.data import KnowledgeGraph
+from transa.kernels import training as kernels
+from transa.kernels.codes import FREE, SGD
+from transa.kernels.metric import grouped_gradient_phase
+from transa.models import Model
+from transa.training.engine import RoundReport
+from transa.training.losses import LOSSES
+from transa.training.optimizers import state_shapes
+from transa.training.recipe import Recipe
+from transa.training.rounds import Batch, Rounds
+from transa.training.settings import table_settings
+from transa.training.threads import one_blas_thread
+
+#: Positives that a thread takes at a time without locks, and that are corrupted at once.
+LOCK_FREE_CHUNK, LOCK_FREE_BATCH = 256, 1 << 16
+
+
+class NumbaEngine:
+    """Trains with compiled kernels, on the very memory of the model's tensors.
+
+    Parameters
+    ----------
+    model, graph, recipe
+        What to train, on what, how.
+    lock_free
+        Take steps positive by positive from all threads without locks. Faster, but two runs with the same seed differ, and `batch` has
+        no meaning.
+    """
+
+    def __init__(self, model: Model, graph: KnowledgeGraph, recipe: Recipe, *, lock_free: bool = False) -> None:
+        kernel = model.kernel()
+        if kernel is None:
+            raise ValueError(f"{model.name} has no kernel")
+        self.name = "numba, lock-free" if lock_free else "numba"
+        self.model = model
+        self.recipe = recipe
+        self.kernel = kernel
+        self.lock_free = lock_free
+        batch = LOCK_FREE_BATCH if lock_free else recipe.batch
+        self.rounds = Rounds(graph, sampling=recipe.sampling, seed=recipe.seed, batch=batch, grouped=model.grouped)
+        self._bind(model)
+        self._configure(recipe)
+        self._allocate(min(batch, len(self.rounds)), recipe.negatives)
+        self._steps = 0
+
+    def _bind(self, model: Model) -> None:
+        """Put entities and relations into one table, of which the model's tensors become views."""
+        entities = model.entity.vector
+        relations = model.relation.get("vector", torch.zeros(model.num_relations, model.dim, dtype=entities.dtype))
+        together = torch.cat([entities, relations])
+        model.entity["vector"] = together[: model.num_entities]
+        if "vector" in model.relation:
+            model.relation["vector"] = together[model.num_entities :]
+        self.vectors = together.numpy()
+        kind = self.vectors.dtype
+        weights = model.relation.get("weight")
+        self.weights = np.ones(model.num_relations, kind) if weights is None else weights.numpy()
+        metric = model.relation.get("metric")
+        self.metric = np.zeros((model.num_relations, 0, model.dim), kind) if metric is None else metric.numpy()
+
+    def _configure(self, recipe: Recipe) -> None:
+        settings = table_settings(self.model, recipe)
+        entity = settings["entity.vector"]
+        relation = settings.get("relation.vector")
+        self.optimizer = entity.optimizer
+        self.rates = (entity.rate, relation.rate if relation else 0.0)
+        kind = self.vectors.dtype
+        self.penalties = np.array([entity.penalty, relation.penalty if relation else 0.0], kind)
+        self.constraints = np.array([entity.constraint, relation.constraint if relation else FREE])
+        shapes = state_shapes(self.optimizer, *self.vectors.shape)
+        self.first, self.second = (np.zeros(shape, kind) for shape in shapes)
+        self.learned = settings.get("relation.metric")
+        rows = self.metric.shape[1] * self.model.dim if self.learned else 0
+        shapes = state_shapes(self.optimizer if self.learned else SGD, self.model.num_relations, rows)
+        self.metric_first, self.metric_second = (np.zeros(shape, kind) for shape in shapes)
+
+    def _allocate(self, batch: int, negatives: int) -> None:
+        kind, dim = self.vectors.dtype, self.model.dim
+        batch = max(batch, 64)  # a grouped batch may be as large as a group
+        self.negatives = np.empty((batch, negatives), np.int32)
+        self.at_head = np.empty((batch, negatives), np.bool_)
+        self.losses = np.empty(batch, np.float64)
+        self.violations = np.empty(batch, np.int64)
+        self.active = np.empty(batch, np.bool_)
+        if self.lock_free:
+            return
+        self.scores = np.empty((batch, 1 + negatives), kind)
+        self.factors = np.empty((batch, 1 + negatives), kind)
+        self.slopes = np.empty((batch, self.metric.shape[1]), kind)
+        self.gradients = np.empty((batch * (3 + negatives), dim), kind)
+        self.metric_gradients = np.empty((batch, self.metric.shape[1] if self.learned else 0, dim), kind)
+        self.slots = np.full(len(self.vectors), -1, np.int64)
+        self.metric_slots = np.full(self.model.num_relations, -1, np.int64)
+
+    def round(self, number: int) -> RoundReport:
+        """Go once over the training triples."""
+        self.rounds.lay_out(number)
+        factor = self.recipe.rate_factor(number)
+        rates = np.array(self.rates, self.vectors.dtype) * self.vectors.dtype.type(factor)
+        loss, violations = 0.0, 0
+        with one_blas_thread():
+            for batch in self.rounds.batches:
+                self._steps += 1
+                self.rounds.corrupt(batch, self.negatives, self.at_head)
+                if self.lock_free:
+                    self._step_lock_free(batch, rates)
+                else:
+                    self._step(batch, rates, factor)
+                size = batch.stop - batch.start
+                loss += float(self.losses[:size].sum())
+                violations += int(self.violations[:size].sum())
+        if self.recipe.penalty_rows == "all" and self.recipe.penalty:
+            for part, rate in zip(np.split(self.vectors, [self.model.num_entities]), rates, strict=True):
+                part *= 1 - 2 * self.vectors.dtype.type(self.recipe.penalty) * rate
+        return RoundReport(loss / len(self.rounds), violations / (len(self.rounds) * self.recipe.negatives))
+
+    def _objective(self) -> tuple[Any, ...]:
+        recipe, kernel = self.recipe, self.kernel
+        return kernel.kind, kernel.root, LOSSES[recipe.loss], recipe.margin, recipe.temperature
+
+    def _step(self, batch: Batch, rates: np.ndarray, factor: float) -> None:  # type: ignore[type-arg]
+        start, stop = batch.start, batch.stop
+        triples, entities = self.rounds.triples, self.model.num_entities
+        if self.model.grouped:
+            grouped_gradient_phase(
+                *(triples, batch.groups, start, self.negatives, self.at_head, self.vectors, entities, self.metric),
+                *(*self._objective(), self.scores, self.factors, self.gradients, self.losses, self.violations),
+                self.active,
+            )
+        else:
+            kernels.gradient_phase(
+                *(
+                    triples,
+                    start,
+                    stop,
+                    self.negatives,
+                    self.at_head,
+                    self.vectors,
+                    entities,
+                    self.metric,
+                    self.weights,
+                ),
+                *(*self._objective(), self.scores, self.factors, self.slopes, self.gradients, self.metric_gradients),
+                *(self.losses, self.violations, self.active),
+            )
+        threads = numba.get_num_threads()
+        kernels.update_phase(
+            *(threads, triples, start, stop, self._steps, self.negatives, self.factors, self.gradients),
+            *(self.active, self.slots, entities, self.vectors, self.first, self.second, self.optimizer, rates),
+            *(self.penalties, self.constraints),
+        )
+        if self.learned:
+            kind = self.vectors.dtype.type
+            relations, size = len(self.metric), self.metric[0].size
+            kernels.metric_phase(
+                *(threads, triples, start, stop, self._steps, self.metric_gradients.reshape(-1, size)),
+                *(self.active, self.metric_slots, self.metric.reshape(relations, size), self.metric_first),
+                *(
+                    self.metric_second,
+                    self.optimizer,
+                    kind(self.learned.rate) * kind(factor),
+                    kind(self.learned.penalty),
+                ),
+                self.learned.constraint,
+            )
+
+    def _step_lock_free(self, batch: Batch, rates: np.ndarray) -> None:  # type: ignore[type-arg]
+        kernels.lock_free_phase(
+            *(LOCK_FREE_CHUNK, self.rounds.triples, batch.start, batch.stop, self._steps, self.negatives, self.at_head),
+            *(self.vectors, self.model.num_entities, self.metric, self.weights, *self._objective(), self.losses),
+            *(self.violations, self.first, self.second, self.optimizer, rates, self.penalties, self.constraints),
+        )
+
+    def state(self) -> dict[str, Tensor]:
+        """Return the optimiser's state."""
+        arrays = {
+            "first": self.first,
+            "second": self.second,
+            "metric_first": self.metric_first,
+            "metric_second": self.metric_second,
+        }
+        return {name: torch.from_numpy(array) for name, array in arrays.items()} | {
+            "steps": torch.tensor([self._steps])
+        }
+
+    def load_state(self, state: dict[str, Tensor], number: int) -> None:
+        """Take up the state after a round."""
+        self._steps = int(state["steps"][0])
+        for name in ("first", "second", "metric_first", "metric_second"):
+            getattr(self, name)[...] = state[name].numpy()

@@ -1,0 +1,75 @@
+"""Optimisers and constraints on the rows a batch touches, in torch. The kernels do the same to the bit of a rounding."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from transa.kernels.codes import (
+    ADAGRAD,
+    ADAGRAD_EPSILON,
+    ADAGRAD_ROW,
+    ADAM,
+    ADAM_EPSILON,
+    BALL,
+    BETA1,
+    BETA2,
+    FREE,
+    NON_NEGATIVE,
+    SGD,
+    UNIT,
+)
+
+OPTIMIZERS = {"sgd": SGD, "adagrad_row": ADAGRAD_ROW, "adagrad": ADAGRAD, "adam": ADAM}
+CONSTRAINTS = {"free": FREE, "ball": BALL, "unit": UNIT, "non_negative": NON_NEGATIVE}
+
+
+def state_shapes(optimizer: int, rows: int, size: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the shapes of an optimiser's two tables of state for a table of parameters."""
+    if optimizer == SGD:
+        return (rows, 0), (rows, 0)
+    if optimizer == ADAGRAD_ROW:
+        return (rows, 1), (rows, 0)
+    return (rows, size), (rows, size if optimizer == ADAM else 0)
+
+
+def update_rows(
+    optimizer: int,
+    rate: float,
+    penalty: float,
+    constraint: int,
+    step: int,
+    values: Tensor,
+    gradients: Tensor,
+    first: Tensor,
+    second: Tensor,
+) -> Tensor:
+    """Return new values of some rows, and change their state in place (see `transa.kernels.optimizers.update_row`)."""
+    if penalty:
+        gradients = gradients + 2 * penalty * values
+    if optimizer == SGD:
+        values = values - rate * gradients
+    elif optimizer == ADAGRAD_ROW:
+        first += gradients.square().mean(1, keepdim=True)
+        values = values - rate * gradients / (first.sqrt() + ADAGRAD_EPSILON)
+    elif optimizer == ADAGRAD:
+        first += gradients.square()
+        values = values - rate * gradients / (first.sqrt() + ADAGRAD_EPSILON)
+    else:
+        first.mul_(BETA1).add_(gradients, alpha=1 - BETA1)
+        second.mul_(BETA2).add_(gradients.square(), alpha=1 - BETA2)
+        spread = (second / (1 - BETA2**step)).sqrt() + ADAM_EPSILON
+        values = values - rate * (first / (1 - BETA1**step)) / spread
+    return constrain(constraint, values)
+
+
+def constrain(constraint: int, values: Tensor) -> Tensor:
+    """Return rows brought into a constraint."""
+    if constraint == FREE:
+        return values
+    if constraint == NON_NEGATIVE:
+        return values.clamp(min=0)
+    norms = torch.linalg.vector_norm(values, dim=1, keepdim=True)
+    if constraint == BALL:
+        return torch.where(norms > 1, values / norms, values)
+    return torch.where(norms > 0, values / norms, values)

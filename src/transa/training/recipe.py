@@ -1,0 +1,225 @@
+"""Recipes: everything that decides what training does, in one place."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from transa.errors import InputError, suggest
+from transa.models import MODELS
+
+Count = Annotated[int, Field(ge=1)]
+Whole = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+
+
+class Recipe(BaseModel):
+    """All settings of a training run, with defaults that suit TransA on a small graph.
+
+    `transa train … --set field=value` sets them by name; an unknown field or a value out of range is an error that names it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=False)
+
+    # ------------------------------------------------------------------ the model
+    model: str = Field("transa", description="Which system: transa, adaptive_metric, transe, transm, um.")
+    dim: Count = Field(50, description="Dimension k of the vectors.")
+    norm: Literal[1, 2] = Field(1, description="L1 or L2 (transe, transm).")
+    metric: Literal["full", "lowrank", "diagonal"] = Field("full", description="How TransA holds W_r.")
+    rank: Count = Field(1, description="Number of vectors u_m of a low-rank metric.")
+    root: bool = Field(False, description="Score with N_r = sqrt(f_r) in place of f_r (transa, adaptive_metric).")
+    spread: Positive | None = Field(None, description="Vectors start uniform in +-spread; by default 6 / sqrt(dim).")
+    precision: Literal["float32", "float64"] = Field("float32", description="Of the parameters.")
+
+    # ------------------------------------------------------------------ the objective
+    training_score: Literal["own", "l1"] = Field(
+        "own",
+        description="Train the vectors with the model's own score, or with TransE's L1 as the authors of TransA did.",
+    )
+    loss: Literal["margin", "logistic", "self_adversarial", "softmax"] = Field(
+        "margin", description="Of a positive and its negatives; see transa.kernels.losses for the formulas."
+    )
+    margin: float = Field(1.0, description="gamma.")
+    temperature: Positive = Field(1.0, description="Of self-adversarial weights and of the softmax.")
+    negatives: Count = Field(1, description="Corruptions of each positive.")
+    sampling: Literal["bern", "uniform"] = Field("bern", description="Which side corruption replaces.")
+    penalty: NotNegative = Field(0.0, description="C: weight of the squared norms of entity and relation vectors.")
+    penalty_rows: Literal["touched", "all"] = Field(
+        "touched",
+        description="Apply C to the rows a batch touches, with its step; or to all rows, in one step after each round.",
+    )
+    metric_penalty: NotNegative = Field(
+        0.0,
+        description="lambda: weight of |W_r|_F^2. Gives the scale 1/(2 lambda) of the closed form; learned metrics decay by it.",
+    )
+    entity_norm: Literal["free", "ball", "unit"] = Field(
+        "free", description="Norm of entity vectors after each step: any, at most one, exactly one."
+    )
+    relation_norm: Literal["free", "ball", "unit"] = Field("free", description="The same for relation vectors.")
+
+    # ------------------------------------------------------------------ the optimiser
+    optimizer: Literal["sgd", "adagrad_row", "adagrad", "adam"] = Field(
+        "sgd",
+        description="Adagrad keeps one sum of squares a row or one an entry; Adam moves the rows a batch touches.",
+    )
+    rate: Positive = Field(0.01, description="alpha, the learning rate.")
+    metric_rate: Positive = Field(0.01, description="Learning rate of a metric learned by gradient.")
+    schedule: Literal["constant", "linear", "cosine"] = Field(
+        "constant", description="How the rates go from their value in the first round towards 0 after the last."
+    )
+    batch: Count = Field(1024, description="Positives between two steps.")
+    rounds: Count = Field(100, description="Passes over the training triples.")
+
+    # ------------------------------------------------------------------ the metric's round
+    metric_update: Literal["round", "end", "gradient", "none"] = Field(
+        "round",
+        description="W_r from the closed form every `metric_every` rounds, once at the end, learned by gradient, or fixed.",
+    )
+    metric_every: Count = Field(1, description="Rounds between two updates of W_r.")
+    metric_negatives: Count = Field(1, description="Fresh corruptions of each triple for the closed form.")
+    metric_pairs: Literal["all", "violating"] = Field("all", description="Which pairs the closed form sums over.")
+    metric_scale: Literal["sum", "lambda", "trace", "columns"] = Field(
+        "trace",
+        description="The sum as the paper prints it; times 1/(2 lambda), the objective's stationary point; scaled to the trace of the "
+        "identity; or, as the authors' program has it, the identity added and every column scaled to norm 1.",
+    )
+    metric_clip: bool = Field(
+        True, description="Set negative entries of W_r to 0 (transa) or project on the PSD cone (adaptive_metric)."
+    )
+    shrinkage: NotNegative = Field(
+        0.0, description="kappa: W_r becomes (n_r W_r + kappa prior) / (n_r + kappa), n_r being the relation's triples."
+    )
+    prior: Literal["identity", "ones"] = Field(
+        "identity", description="What W_r shrinks to and starts from: squared L2, or squared L1 at the same trace."
+    )
+
+    # ------------------------------------------------------------------ validation
+    validate_every: Whole = Field(0, description="Rounds between two validations; 0: never.")
+    validate_on: Literal["auto", "mrr", "accuracy"] = Field(
+        "auto",
+        description="Filtered MRR of both sides, or accuracy of triple classification; auto: accuracy where valid has labels.",
+    )
+    validate_sample: Count = Field(1000, description="Validation triples that are ranked, drawn once.")
+    patience: Whole = Field(
+        0, description="Validations without a better score before training stops; 0: no early stop."
+    )
+
+    seed: Whole = Field(0, description="Of everything random.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Recipe:
+        if self.model not in MODELS:
+            raise ValueError(f"model: unknown model {self.model!r}{suggest(self.model, MODELS)}")
+        if self.metric_scale == "lambda" and self.model in ("transa", "adaptive_metric") and not self.metric_penalty:
+            raise ValueError("metric_scale: 'lambda' needs a metric_penalty (lambda) above 0")
+        if self.model == "transa" and self.metric != "full" and self.metric_update in ("round", "end"):
+            raise ValueError(f"metric_update: a {self.metric} metric has no closed form; expected 'gradient' or 'none'")
+        if self.patience and not self.validate_every:
+            raise ValueError("patience: early stopping needs validate_every above 0")
+        return self
+
+    @property
+    def has_metric(self) -> bool:
+        """Whether the model has a W_r."""
+        return self.model in ("transa", "adaptive_metric")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of a model's constructor."""
+        return {"norm": self.norm, "metric": self.metric, "rank": self.rank, "root": self.root}
+
+    @property
+    def learns_metric(self) -> bool:
+        """Whether W_r follows the gradient."""
+        return self.has_metric and self.metric_update == "gradient"
+
+    def rate_factor(self, round: int) -> float:  # noqa: A002
+        """Return what the rates are multiplied by in a round (from 1)."""
+        from math import cos, pi
+
+        done = (round - 1) / self.rounds
+        return {"constant": 1.0, "linear": 1 - done, "cosine": (1 + cos(pi * done)) / 2}[self.schedule]
+
+
+#: The recipes of TransA and its PSD variant: as the paper says, as its authors' program does, as one would today.
+RECIPES = ("paper", "authors", "modern")
+
+
+def recipe_from(values: Mapping[str, Any]) -> Recipe:
+    """Make a recipe of plain values; what is wrong is an `InputError` that names the field."""
+    unknown = [name for name in values if name not in Recipe.model_fields]
+    if unknown:
+        raise InputError(f"unknown setting {unknown[0]!r}{suggest(unknown[0], Recipe.model_fields)}")
+    try:
+        return Recipe.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{field}: {message}, found {first['input']!r}" if field else message) from None
+
+
+def load_recipe(
+    model: str, recipe: str | None, dataset: str | None, overrides: Mapping[str, Any] | None = None
+) -> Recipe:
+    """Return the settings for a model on a dataset.
+
+    Parameters
+    ----------
+    model
+        Name of the model.
+    recipe
+        ``"paper"``, ``"authors"`` or ``"modern"`` for TransA, or the path of a TOML file; None takes the default.
+    dataset
+        A dataset's name; where no file is made for it, the model's general one is used.
+    overrides
+        Settings that win over those of the file.
+    """
+    values: dict[str, Any] = {"model": model}
+    if recipe is not None and recipe.endswith(".toml"):
+        values |= read_recipe(Path(recipe))
+    else:
+        values |= _bundled(model, recipe, dataset)
+    return recipe_from(values | dict(overrides or {}))
+
+
+def read_recipe(path: Path) -> dict[str, Any]:
+    """Read a TOML file of settings."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise InputError("no such recipe", path=path) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"not a readable recipe ({error})", path=path) from None
+
+
+def _bundled(model: str, recipe: str | None, dataset: str | None) -> dict[str, Any]:
+    """Merge the general file of a model (``*_MODEL.toml``) with that for a dataset (``*_MODEL_DATASET.toml``).
+
+    A file holds settings for all recipes, and a table of further ones for each recipe; ``default`` names the recipe to take.
+    """
+    folder = resources.files("transa.training") / "recipes"
+    files = {entry.name.partition("_")[2]: entry for entry in folder.iterdir() if entry.name.endswith(".toml")}
+    loaded = [tomllib.loads(files[name].read_text("utf-8")) for name in _names(model, dataset) if name in files]
+    default = next((file["default"] for file in loaded if "default" in file), None)
+    known = sorted({name for file in loaded for name, value in file.items() if isinstance(value, dict)})
+    chosen = recipe or default
+    if recipe is not None and recipe not in known:
+        raise InputError(
+            f"no recipe {recipe!r} for {model}; there {'are ' + ', '.join(known) if known else 'is but one'}"
+        )
+    values: dict[str, Any] = {}
+    for file in loaded:
+        values |= {name: value for name, value in file.items() if not isinstance(value, dict) and name != "default"}
+        values |= file.get(chosen, {}) if chosen else {}
+    return values
+
+
+def _names(model: str, dataset: str | None) -> list[str]:
+    return [f"{model}.toml", *([f"{model}_{dataset}.toml"] if dataset else [])]

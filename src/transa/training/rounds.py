@@ -1,0 +1,137 @@
+"""The order of a round: which triples come in which batch, with which corruptions. Both engines follow it.
+
+Everything random is counted from the seed, the round and the position in it (`transa.kernels.random`), so that a round can be
+repeated, or taken up by another process, without any state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from transa.data import Corruptor, KnowledgeGraph
+from transa.data.graph import Triples
+from transa.kernels.facts import corrupt_pairs
+from transa.kernels.random import stream
+from transa.kernels.training import shuffle
+
+#: Purposes of random numbers; each has a sequence of its own.
+CORRUPT, SHUFFLE, GROUP, CLOSED_FORM = 1, 2, 3, 4
+#: Triples of one relation that stand together in a grouped batch, at most.
+GROUP_SIZE = 64
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows `start` to `stop` of a round, and for grouped models the borders of its groups."""
+
+    start: int
+    stop: int
+    groups: npt.NDArray[np.int64]
+
+
+class Rounds:
+    """Lays out rounds over the training triples of a graph.
+
+    Parameters
+    ----------
+    graph
+        Its training triples are shuffled anew for each round.
+    sampling, seed, batch
+        As in the recipe.
+    grouped
+        Whether triples of one relation stand together, in groups of at most `GROUP_SIZE` whose order is shuffled. A batch is made of
+        whole groups and may be a little smaller than `batch`.
+    """
+
+    def __init__(self, graph: KnowledgeGraph, *, sampling: str, seed: int, batch: int, grouped: bool) -> None:
+        self.corruptor = Corruptor(graph.training_facts, sampling, seed)  # type: ignore[arg-type]
+        self.seed = seed
+        self.batch = batch
+        self.grouped = grouped
+        self.source = graph.train
+        self.source_spans = self.corruptor.spans(graph.train)
+        self.triples: Triples = np.empty_like(self.source)
+        self.spans = np.empty_like(self.source_spans)
+        self.batches: list[Batch] = []
+        self._key = np.uint64(0)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def lay_out(self, number: int) -> None:
+        """Put `triples` and `batches` in the order of a round."""
+        self._key = np.uint64(stream(self.seed, CORRUPT, number))
+        shuffle(self.source, self.source_spans, np.uint64(stream(self.seed, SHUFFLE, number)), self.triples, self.spans)
+        size = len(self.triples)
+        if self.grouped:
+            borders = self._group(number)
+            self.batches = [Batch(int(part[0]), int(part[-1]), part) for part in _fill(borders, self.batch)]
+        else:
+            nothing = np.empty(0, dtype=np.int64)
+            self.batches = [
+                Batch(start, min(start + self.batch, size), nothing) for start in range(0, size, self.batch)
+            ]
+
+    def _group(self, number: int) -> npt.NDArray[np.int64]:
+        """Bring triples of one relation together and return the borders of the groups."""
+        by_relation = np.argsort(self.triples[:, 1], kind="stable")
+        relations = self.triples[by_relation, 1]
+        first = np.flatnonzero(np.diff(relations, prepend=-1))
+        inside = np.arange(len(relations)) - np.repeat(first, np.diff(np.append(first, len(relations))))
+        starts = np.flatnonzero(inside % GROUP_SIZE == 0)
+        sizes = np.diff(np.append(starts, len(relations)))
+        order = np.random.default_rng([self.seed, GROUP, number]).permutation(len(starts))
+        borders = np.concatenate([[0], np.cumsum(sizes[order])])
+        moved = np.repeat(starts[order] - borders[:-1], sizes[order]) + np.arange(len(relations))
+        self.triples[:] = self.triples[by_relation[moved]]
+        self.spans[:] = self.spans[by_relation[moved]]
+        return borders
+
+    def corrupt(self, batch: Batch, entities: npt.NDArray[np.int32], at_head: npt.NDArray[np.bool_]) -> None:
+        """Draw the corruptions of a batch: which entity, and whether it replaces the head, for each positive and negative."""
+        facts = self.corruptor.facts
+        corrupt_pairs(
+            self.triples,
+            self.spans,
+            batch.start,
+            batch.stop,
+            batch.start,
+            self._key,
+            self.corruptor.head_probability,
+            facts.num_entities,
+            facts.heads.answers,
+            facts.tails.answers,
+            entities,
+            at_head,
+        )
+
+
+def _fill(borders: npt.NDArray[np.int64], batch: int) -> list[npt.NDArray[np.int64]]:
+    """Cut the borders of groups into batches of at most `batch` rows (or one group)."""
+    parts, begin = [], 0
+    while begin < len(borders) - 1:
+        end = int(np.searchsorted(borders, borders[begin] + batch, side="right")) - 1
+        end = max(end, begin + 1)
+        parts.append(borders[begin : end + 1])
+        begin = end
+    return parts
+
+
+@dataclass(frozen=True)
+class ByRelation:
+    """Training triples sorted by relation; those of relation r are rows ``offsets[r]`` to ``offsets[r + 1]``."""
+
+    triples: Triples
+    spans: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rounds: Rounds) -> ByRelation:
+        """Sort the training triples of some rounds."""
+        relations = rounds.source[:, 1]
+        order = np.argsort(relations, kind="stable")
+        counts = np.bincount(relations, minlength=rounds.corruptor.facts.num_relations)
+        return cls(rounds.source[order], rounds.source_spans[order], np.concatenate([[0], np.cumsum(counts)]))

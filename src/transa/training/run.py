@@ -1,0 +1,196 @@
+"""Run folders: enough to load a model, to repeat its training and to take it up again.
+
+====================== =======================================================================
+config.json            format and package version, recipe, source of the graph, engine
+entities.parquet,      the vocabularies
+relations.parquet
+log.jsonl              a line for each round
+checkpoint.safetensors the state after a round, from which training goes on
+best.safetensors       the tables of the round that validated best, where there is validation
+weights.safetensors    the result
+metrics.json           what training has come to
+====================== =======================================================================
+
+Every file is written under another name and then renamed, so that whatever happens there is an old or a new one, never half of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from transa import __version__
+from transa.data import KnowledgeGraph, Vocabulary
+from transa.errors import InputError
+from transa.models import Model, build
+from transa.storage import atomic_file
+from transa.training.recipe import Recipe, recipe_from
+
+FORMAT = 1
+
+
+class RunFolder:
+    """A folder of one training run.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = FileLock(self.path / ".lock")
+
+    # ------------------------------------------------------------------ one writer at a time
+
+    def open(self, *, resume: bool) -> None:
+        """Claim the folder for training: a new one, or with `resume` one that holds a run."""
+        if (self.path / "config.json").exists() and not resume:
+            raise InputError("holds a run already; take it up with --resume or name another folder", path=self.path)
+        if resume and not (self.path / "config.json").exists():
+            raise InputError("holds no run to resume", path=self.path)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise InputError("another process is training in this folder", path=self.path) from None
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", path=self.path) from None
+
+    def close(self) -> None:
+        """Give the folder free."""
+        self._lock.release()
+
+    # ------------------------------------------------------------------ writing
+
+    def write_start(self, graph: KnowledgeGraph, recipe: Recipe, **details: Any) -> None:
+        """Write what is known before training: configuration and vocabularies."""
+        for kind, vocabulary in (("entities", graph.entities), ("relations", graph.relations)):
+            with atomic_file(self.path / f"{kind}.parquet", overwrite=True) as file:
+                pq.write_table(vocabulary.to_table(), file)
+        self.write_json(
+            "config.json",
+            {
+                "format": FORMAT,
+                "transa": __version__,
+                "graph": {
+                    "entities": len(graph.entities),
+                    "relations": len(graph.relations),
+                    "train": fingerprint(graph),
+                },
+                **details,
+                "recipe": recipe.model_dump(),
+            },
+        )
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        """Write a JSON file."""
+        with atomic_file(self.path / name, overwrite=True) as file:
+            file.write((json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
+
+    def write_tensors(self, name: str, tensors: Mapping[str, Tensor], **notes: Any) -> None:
+        """Write tables with some plain values beside them."""
+        packed = {key: table.detach().cpu().contiguous().clone() for key, table in tensors.items()}
+        with atomic_file(self.path / name, overwrite=True) as file:
+            file.write(save(packed, {key: json.dumps(value) for key, value in notes.items()}))
+
+    def log(self, entry: Mapping[str, Any]) -> None:
+        """Add a line to the log."""
+        with (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    def cut_log(self, rounds: int) -> None:
+        """Drop lines of rounds after `rounds`, and one that was cut short: they will be written anew."""
+        path = self.path / "log.jsonl"
+        if not path.exists():
+            return
+        kept = []
+        for line in path.read_text("utf-8").splitlines():
+            try:
+                if json.loads(line)["round"] <= rounds:
+                    kept.append(line + "\n")
+            except (ValueError, KeyError, TypeError):
+                break
+        with atomic_file(path, overwrite=True) as file:
+            file.write("".join(kept).encode())
+
+    # ------------------------------------------------------------------ reading
+
+    def config(self) -> dict[str, Any]:
+        """Return the configuration, checked for its format."""
+        config = self.read_json("config.json")
+        if config.get("format") != FORMAT:
+            raise InputError(
+                f"written in format {config.get('format')!r} by transa {config.get('transa', '?')}; this is transa {__version__}, "
+                f"which reads format {FORMAT}",
+                path=self.path / "config.json",
+            )
+        return config
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """Read a JSON file of the folder."""
+        path = self.path / name
+        try:
+            value = json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            raise InputError(f"not a run folder: {name} is missing", path=self.path) from None
+        except (OSError, ValueError, RecursionError) as error:
+            raise InputError(f"not readable ({error})", path=path) from None
+        if not isinstance(value, dict):
+            raise InputError("expected a JSON object", path=path)
+        return value
+
+    def recipe(self) -> Recipe:
+        """Return the recipe of the run."""
+        recipe = self.config().get("recipe")
+        if not isinstance(recipe, dict):
+            raise InputError("expected a recipe", path=self.path / "config.json")
+        return recipe_from(recipe)
+
+    def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        """Return the names of entities and relations."""
+        entities, relations = (self._vocabulary(f"{kind}.parquet") for kind in ("entities", "relations"))
+        return entities, relations
+
+    def _vocabulary(self, name: str) -> Vocabulary:
+        try:
+            return Vocabulary.from_table(pq.read_table(self.path / name, partitioning=None))
+        except (OSError, KeyError, pa.ArrowException) as error:
+            raise InputError(f"missing or not readable ({error})", path=self.path / name) from None
+
+    def read_tensors(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Read tables and the plain values beside them."""
+        path = self.path / name
+        try:
+            with safe_open(path, framework="pt") as file:
+                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+                notes = {key: json.loads(value) for key, value in (file.metadata() or {}).items()}
+        except FileNotFoundError:
+            raise InputError(f"{name} is missing", path=self.path) from None
+        except (OSError, SafetensorError, ValueError, RuntimeError) as error:
+            raise InputError(f"damaged or not readable ({error})", path=path) from None
+        return tensors, notes
+
+    def model(self) -> Model:
+        """Return the trained model."""
+        recipe = self.recipe()
+        entities, relations = self.vocabularies()
+        model = build(recipe.model, len(entities), len(relations), recipe.dim, **recipe.options)
+        tensors, _ = self.read_tensors("weights.safetensors")
+        return model.load(tensors)
+
+
+def fingerprint(graph: KnowledgeGraph) -> str:
+    """Return a checksum of the training triples."""
+    return hashlib.sha256(graph.train.tobytes()).hexdigest()

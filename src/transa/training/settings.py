@@ -1,0 +1,36 @@
+"""How each table of a model is stepped, from the recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from transa.kernels.codes import FREE, NON_NEGATIVE
+from transa.models import Model
+from transa.training.optimizers import CONSTRAINTS, OPTIMIZERS
+from transa.training.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """Optimiser, rate, penalty and constraint of one table, the codes being those of `transa.kernels.codes`."""
+
+    optimizer: int
+    rate: float
+    penalty: float
+    constraint: int
+
+
+def table_settings(model: Model, recipe: Recipe) -> dict[str, TableSettings]:
+    """Return the settings of each table that follows the gradient."""
+    optimizer = OPTIMIZERS[recipe.optimizer]
+    penalty = recipe.penalty if recipe.penalty_rows == "touched" else 0.0
+    norms = {"entity": CONSTRAINTS[recipe.entity_norm], "relation": CONSTRAINTS[recipe.relation_norm]}
+    settings = {}
+    for name in model.tensors():
+        role, table = name.split(".")
+        if table == "vector":
+            settings[name] = TableSettings(optimizer, recipe.rate, penalty, norms[role])
+        elif table == "metric" and recipe.learns_metric:
+            constraint = NON_NEGATIVE if recipe.model == "transa" and recipe.metric_clip else FREE
+            settings[name] = TableSettings(optimizer, recipe.metric_rate, recipe.metric_penalty, constraint)
+    return settings

@@ -1,0 +1,31 @@
+"""Threads: how many, and that libraries do not start more of their own inside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from threadpoolctl import threadpool_limits
+
+from transa.errors import InputError
+
+
+def set_threads(threads: int | None) -> int:
+    """Use this many threads in kernels and torch, by default all processors; return how many."""
+    import numba
+    import torch
+
+    available = numba.config.NUMBA_NUM_THREADS
+    if threads is not None and not 1 <= threads <= available:
+        raise InputError(f"threads: expected 1 to {available}, found {threads}")
+    chosen = threads or available
+    numba.set_num_threads(chosen)
+    torch.set_num_threads(chosen)
+    return chosen
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep matrix products inside parallel kernels to the thread they are called from."""
+    with threadpool_limits(1, user_api="blas"):
+        yield

@@ -1,0 +1,301 @@
+"""Training: rounds, the metric's round, validation, checkpoints."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transa.data import KnowledgeGraph
+from transa.errors import InputError, TransaError
+from transa.models import Model, TransE, TransM, build
+from transa.training.engine import Engine, EngineName, choose_engine
+from transa.training.metric import update_metric
+from transa.training.optimizers import CONSTRAINTS, constrain
+from transa.training.recipe import Recipe
+from transa.training.run import RunFolder, fingerprint
+from transa.training.threads import set_threads
+from transa.training.validation import Validation
+
+
+class TrainingError(TransaError):
+    """Training that came to nothing: a loss or a parameter that is not a number."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known after a round.
+
+    Attributes
+    ----------
+    round, rounds
+        The number of the round, and how many there are to be.
+    loss, violations
+        Mean loss of a positive, and the share of pairs that violate.
+    seconds
+        Spent on training so far, validation and metric included.
+    triples_per_second
+        Positives of this round over its time.
+    validation
+        The score of the round, where it was validated.
+    best, best_round
+        The best score so far and its round.
+    """
+
+    round: int
+    rounds: int
+    loss: float
+    violations: float
+    seconds: float
+    triples_per_second: float
+    validation: float | None = None
+    best: float | None = None
+    best_round: int | None = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run a recipe on this machine; none of it but `lock_free` and the engine changes the result.
+
+    Attributes
+    ----------
+    engine, device, lock_free
+        See `transa.training.engine.choose_engine`.
+    threads
+        By default all processors.
+    checkpoint_rounds, checkpoint_minutes
+        A checkpoint is written when either has passed since the last.
+    """
+
+    engine: EngineName = "auto"
+    device: str = "cpu"
+    threads: int | None = None
+    lock_free: bool = False
+    checkpoint_rounds: int | None = None
+    checkpoint_minutes: float = 5.0
+
+
+class Trainer:
+    """Trains a model on a graph by a recipe.
+
+    Parameters
+    ----------
+    graph, recipe, options
+        What to train on, and how.
+    folder
+        Where to keep the run; without one, nothing is written.
+    source
+        What the graph was loaded from, for the record.
+    """
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        recipe: Recipe,
+        options: Options | None = None,
+        folder: RunFolder | None = None,
+        source: str | None = None,
+    ) -> None:
+        if not len(graph.train):
+            raise InputError("the graph has no training triples")
+        self.graph = graph
+        self.recipe = recipe
+        self.options = options or Options()
+        self.folder = folder
+        self.source = source
+        self.threads = set_threads(self.options.threads)
+        self.validation = Validation.of(graph, recipe)
+        self.model = start_model(graph, recipe)
+        self.trained = _training_model(self.model, recipe)
+        self.engine: Engine = choose_engine(
+            self.trained,
+            graph,
+            recipe,
+            engine=self.options.engine,
+            device=self.options.device,
+            lock_free=self.options.lock_free,
+        )
+        self.round = 0
+        self.seconds = 0.0
+        self.best: float | None = None
+        self.best_round: int | None = None
+        self._best_tables: dict[str, Tensor] = {}
+        self._worse = 0
+        self._stopped = False
+
+    def fit(self, watch: Callable[[Progress], None] | None = None, *, resume: bool = False) -> Model:
+        """Train to the end and return the model.
+
+        Parameters
+        ----------
+        watch
+            Called after each round.
+        resume
+            Go on from the checkpoint in the folder.
+        """
+        if self.folder is None:
+            return self._fit(watch)
+        self.folder.open(resume=resume)
+        try:
+            if resume:
+                self._resume()
+            else:
+                self.folder.write_start(self.graph, self.recipe, source=self.source, engine=self.engine.name)
+                self._checkpoint()
+            return self._fit(watch)
+        finally:
+            self.folder.close()
+
+    def _fit(self, watch: Callable[[Progress], None] | None) -> Model:
+        last_round, last_time = self.round, time.monotonic()
+        while self.round < self.recipe.rounds and not self._stopped:
+            progress = self._one_round()
+            if self.folder is not None:
+                self.folder.log(asdict(progress))
+                rounds = self.options.checkpoint_rounds
+                late = time.monotonic() - last_time > 60 * self.options.checkpoint_minutes
+                if late or (rounds is not None and self.round - last_round >= rounds):
+                    self._checkpoint()
+                    last_round, last_time = self.round, time.monotonic()
+            if watch is not None:
+                watch(progress)
+        self._finish()
+        return self.model
+
+    def _one_round(self) -> Progress:
+        started = time.perf_counter()
+        number = self.round + 1
+        report = self.engine.round(number)
+        pace = len(self.graph.train) / (time.perf_counter() - started)
+        recipe = self.recipe
+        if recipe.has_metric and recipe.metric_update == "round" and number % recipe.metric_every == 0:
+            update_metric(self.model, self.engine.rounds, recipe, number)
+        self._check(number, report.loss)
+        self.round = number
+        score = None
+        if self.validation is not None and (number % recipe.validate_every == 0 or number == recipe.rounds):
+            score = self.validation.score(self.trained if recipe.metric_update == "end" else self.model)
+            self._compare(score)
+        self.seconds += time.perf_counter() - started
+        return Progress(
+            number, recipe.rounds, report.loss, report.violations, self.seconds, pace, score, self.best, self.best_round
+        )
+
+    def _check(self, number: int, loss: float) -> None:
+        broken = [name for name, table in self.model.tensors().items() if not bool(torch.isfinite(table.sum()))]
+        if broken or not math.isfinite(loss):
+            what = f"{broken[0]} holds" if broken else "the loss is"
+            kept = f" The state of the last checkpoint is kept in {self.folder.path}." if self.folder else ""
+            raise TrainingError(
+                f"round {number}: {what} not a number any more (loss {loss}). Try a smaller rate, a norm constraint or root=true.{kept}"
+            )
+
+    def _compare(self, score: float) -> None:
+        if self.best is None or score > self.best:
+            self.best, self.best_round, self._worse = score, self.round, 0
+            tables = {name: table.detach().cpu().clone() for name, table in self.model.tensors().items()}
+            if self.folder is not None:
+                self.folder.write_tensors("best.safetensors", tables, round=self.round, score=score)
+            else:
+                self._best_tables = tables
+        else:
+            self._worse += 1
+            self._stopped = bool(self.recipe.patience) and self._worse >= self.recipe.patience
+
+    # ------------------------------------------------------------------ keeping
+
+    def _checkpoint(self) -> None:
+        assert self.folder is not None  # noqa: S101
+        tables = {f"model.{name}": table for name, table in self.model.tensors().items()}
+        state = {f"engine.{name}": table for name, table in self.engine.state().items()}
+        self.folder.write_tensors(
+            "checkpoint.safetensors",
+            tables | state,
+            round=self.round,
+            seconds=self.seconds,
+            best=self.best,
+            best_round=self.best_round,
+            worse=self._worse,
+            stopped=self._stopped,
+        )
+
+    def _resume(self) -> None:
+        assert self.folder is not None  # noqa: S101
+        config = self.folder.config()
+        if config["graph"]["train"] != fingerprint(self.graph):
+            raise InputError("the graph is not the one this run was started on", path=self.folder.path)
+        before, now = self.folder.recipe().model_dump(), self.recipe.model_dump()
+        changed = [name for name in before if before[name] != now[name]]
+        if changed:
+            raise InputError(f"the run was started with {changed[0]}={before[changed[0]]!r}", path=self.folder.path)
+        if config["engine"] != self.engine.name:
+            raise InputError(f"the run was started with the engine {config['engine']!r}", path=self.folder.path)
+        tensors, notes = self.folder.read_tensors("checkpoint.safetensors")
+        for name, table in self.model.tensors().items():
+            table.copy_(tensors[f"model.{name}"])
+        state = {name.removeprefix("engine."): table for name, table in tensors.items() if name.startswith("engine.")}
+        self.round = int(notes["round"])
+        self.engine.load_state(state, self.round)
+        self.seconds, self.best, self.best_round = float(notes["seconds"]), notes["best"], notes["best_round"]
+        self._worse, self._stopped = int(notes["worse"]), bool(notes["stopped"])
+        self.folder.cut_log(self.round)
+
+    def _finish(self) -> None:
+        """Go back to the best round, compute a metric that comes at the end, and write the result."""
+        started = time.perf_counter()
+        if self.folder is not None:
+            self._checkpoint()
+        if self.best_round is not None and self.best_round != self.round:
+            tables = self._best_tables
+            if self.folder is not None:
+                tables, _ = self.folder.read_tensors("best.safetensors")
+            for name, table in self.model.tensors().items():
+                table.copy_(tables[name])
+        if self.recipe.has_metric and self.recipe.metric_update == "end":
+            update_metric(self.model, self.engine.rounds, self.recipe, self.best_round or self.round)
+        self.seconds += time.perf_counter() - started
+        if self.folder is not None:
+            self.folder.write_tensors("weights.safetensors", self.model.tensors(), round=self.best_round or self.round)
+            self.folder.write_json("metrics.json", self.summary())
+
+    def summary(self) -> dict[str, Any]:
+        """Return what training has come to."""
+        return {
+            "rounds": self.round,
+            "seconds": self.seconds,
+            "engine": self.engine.name,
+            "threads": self.threads,
+            "parameters": self.model.parameters,
+            "validation": None
+            if self.validation is None
+            else {"measure": self.validation.measure, "best": self.best, "round": self.best_round},
+        }
+
+
+def start_model(graph: KnowledgeGraph, recipe: Recipe) -> Model:
+    """Return the model of a recipe before its first round."""
+    model = build(recipe.model, len(graph.entities), len(graph.relations), recipe.dim, **recipe.options)
+    model.initialise(recipe.seed, recipe.spread, getattr(torch, recipe.precision))
+    model.entity["vector"] = constrain(CONSTRAINTS[recipe.entity_norm], model.entity.vector)
+    if "vector" in model.relation:
+        model.relation["vector"] = constrain(CONSTRAINTS[recipe.relation_norm], model.relation.vector)
+    if recipe.has_metric and recipe.prior == "ones" and model.grouped:
+        model.relation.metric.fill_(1.0)
+    if isinstance(model, TransM):
+        counts = graph.statistics().per_relation
+        model.weigh(torch.from_numpy(counts.tails_per_head), torch.from_numpy(counts.heads_per_tail))
+    return model
+
+
+def _training_model(model: Model, recipe: Recipe) -> Model:
+    """Return the model whose score trains the vectors: itself, or TransE on the same tables."""
+    if recipe.training_score == "own" or not recipe.has_metric:
+        return model
+    plain = TransE(model.num_entities, model.num_relations, model.dim, norm=1)
+    plain.entity, plain.relation = model.entity, model.relation
+    return plain

@@ -1,0 +1,60 @@
+"""The score by which rounds are compared. It never sees the test split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from transa.data import KnowledgeGraph, KnownFacts
+from transa.data.graph import Labels, Triples
+from transa.errors import InputError
+from transa.evaluation import accuracy, link_prediction
+from transa.models import Model
+from transa.training.recipe import Recipe
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Scores a model on the validation split: higher is better.
+
+    Attributes
+    ----------
+    measure
+        ``"mrr"``: filtered MRR over both sides, ties counted half, the filter being train and valid. ``"accuracy"``: of triple
+        classification with a threshold for each relation.
+    triples, labels
+        What is scored.
+    known
+        The filter.
+    """
+
+    measure: Literal["mrr", "accuracy"]
+    triples: Triples
+    labels: Labels | None
+    known: KnownFacts | None
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, recipe: Recipe) -> Validation | None:
+        """Return what a recipe asks for, or None where it asks for nothing."""
+        if not recipe.validate_every:
+            return None
+        if not len(graph.valid):
+            raise InputError("validate_every: the graph has no validation triples")
+        labelled = graph.valid_labels is not None
+        measure = recipe.validate_on if recipe.validate_on != "auto" else "accuracy" if labelled else "mrr"
+        if measure == "accuracy":
+            if not labelled:
+                raise InputError("validate_on: accuracy needs labelled validation triples")
+            return cls("accuracy", graph.valid, graph.valid_labels, None)
+        positives = graph.positives("valid")
+        chosen = np.random.default_rng(recipe.seed).permutation(len(positives))[: recipe.validate_sample]
+        return cls("mrr", positives[np.sort(chosen)], None, graph.known("train", "valid"))
+
+    def score(self, model: Model) -> float:
+        """Return the measure."""
+        if self.labels is not None:
+            return accuracy(model, self.triples, self.labels)
+        assert self.known is not None  # noqa: S101
+        return link_prediction(model, self.triples, self.known).summary()["both"]["mrr"]
