@@ -9,14 +9,16 @@ import torch
 from transa.data.graph import Labels, Triples
 from transa.models import Model
 
+#: Triples that are scored at a time.
+CHUNK = 8192
+
 
 def scores_of(model: Model, triples: Triples) -> npt.NDArray[np.float64]:
     """Return the score of each triple."""
     ids = torch.from_numpy(triples.astype(np.int64)).to(model.entity.vector.device)
     with torch.no_grad():
-        return np.concatenate(
-            [model.score_triples(part).double().cpu().numpy() for part in ids.split(8192)] or [np.empty(0)]
-        )
+        parts = [model.score_triples(ids[start : start + CHUNK]) for start in range(0, len(ids), CHUNK)]
+    return np.concatenate([part.double().cpu().numpy() for part in parts]) if parts else np.empty(0)
 
 
 def best_threshold(scores: npt.NDArray[np.float64], labels: Labels) -> tuple[float, int]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numba
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -129,7 +130,7 @@ class NumbaEngine:
         recipe, kernel = self.recipe, self.kernel
         return kernel.kind, kernel.root, LOSSES[recipe.loss], recipe.margin, recipe.temperature
 
-    def _step(self, batch: Batch, rates: np.ndarray, factor: float) -> None:  # type: ignore[type-arg]
+    def _step(self, batch: Batch, rates: npt.NDArray[Any], factor: float) -> None:
         start, stop = batch.start, batch.stop
         triples, entities = self.rounds.triples, self.model.num_entities
         if self.model.grouped:
@@ -175,7 +176,7 @@ class NumbaEngine:
                 self.learned.constraint,
             )
 
-    def _step_lock_free(self, batch: Batch, rates: np.ndarray) -> None:  # type: ignore[type-arg]
+    def _step_lock_free(self, batch: Batch, rates: npt.NDArray[Any]) -> None:
         kernels.lock_free_phase(
             *(LOCK_FREE_CHUNK, self.rounds.triples, batch.start, batch.stop, self._steps, self.negatives, self.at_head),
             *(self.vectors, self.model.num_entities, self.metric, self.weights, *self._objective(), self.losses),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -82,17 +85,18 @@ class TorchEngine:
         total.backward()  # type: ignore[no-untyped-call]
         self._steps += 1
         # Rows met only in triples without a gradient are left alone: no step of Adam, no penalty.
-        active = scores.grad != 0
+        assert scores.grad is not None  # noqa: S101
+        active = torch.ne(scores.grad, 0)
         active[:, 0] = active.any(1)
         moved = {
-            "entity": torch.cat([head_places[active], tail_places[active]]).unique(),
-            "relation": relation_places[active[:, 0]].unique(),
+            "entity": torch.unique(torch.cat([head_places[active], tail_places[active]])),
+            "relation": torch.unique(relation_places[active[:, 0]]),
         }
         for role, places in moved.items():
             self._step(role, touched[role][places], places, leaves[role], rate_factor)
         return float(total.detach()), int(violating.sum())
 
-    def _tensor(self, array: np.ndarray) -> Tensor:  # type: ignore[type-arg]
+    def _tensor(self, array: npt.NDArray[Any]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).long().to(self.device)
 
     def _leaves(self, role: str, ids: Tensor) -> Rows:
