@@ -1,6 +1,6 @@
 """Reading: FB15K against PyKEEN in the same run, and ten million generated triples.
 
-    TRANSA_DATA=... python benchmarks/reading.py
+TRANSA_DATA=... python benchmarks/reading.py
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ def ten_million() -> dict[str, object]:
                 rows = zip(heads, relations, tails, strict=True)
                 file.write("".join(f"entity_{h}\trelation_{r}\tentity_{t}\n" for h, r, t in rows))
         megabytes = path.stat().st_size / 1e6
-        output = subprocess.run([sys.executable, "-c", READ_BIG, path], capture_output=True, text=True, check=True).stdout
+        output = subprocess.run(
+            [sys.executable, "-c", READ_BIG, path], capture_output=True, text=True, check=True
+        ).stdout
     triples, entities, took, peak = output.split()
     return {
         "triples": int(triples),
@@ -84,7 +86,9 @@ def ten_million() -> dict[str, object]:
 if __name__ == "__main__":
     started = time.time()
     small = fb15k()
-    print("FB15K   transa {transa_seconds:.3f} s, PyKEEN {pykeen_seconds:.3f} s: {ratio:.1f} times faster".format(**small))
+    print(
+        "FB15K   transa {transa_seconds:.3f} s, PyKEEN {pykeen_seconds:.3f} s: {ratio:.1f} times faster".format(**small)
+    )
     big = ten_million()
     print("10M     {seconds:.1f} s, peak memory {peak_memory_gigabytes:.2f} GB".format(**big))
     print(save("benchmark_reading", started, fb15k=small, ten_million=big))

@@ -23,7 +23,9 @@ def save(name: str, started: float, **figures: Any) -> Path:
         "commit": _git("rev-parse", "HEAD") + ("+changes" if _git("status", "--porcelain", "src") else ""),
         "wall_seconds": round(time.time() - started, 1),
         "machine": {"processor": _processor(), "cores": _cores(), "python": platform.python_version()},
-        "versions": {package: _version(package) for package in ("transa", "numpy", "numba", "pyarrow", "torch", "pykeen")},
+        "versions": {
+            package: _version(package) for package in ("transa", "numpy", "numba", "pyarrow", "torch", "pykeen")
+        },
         **figures,
     }
     path.write_text(json.dumps(record, indent=2) + "\n")

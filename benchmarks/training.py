@@ -43,7 +43,10 @@ def ours(name: str, *, lock_free: bool) -> dict[str, float]:
     Trainer(graph, recipe_from(settings | {"rounds": 1}), Options(lock_free=lock_free)).fit()  # loads the kernels
     trainer = Trainer(graph, recipe_from(settings), Options(lock_free=lock_free))
     trainer.fit()
-    return {"seconds_per_round": trainer.seconds / ROUNDS, "triples_per_second": len(graph.train) * ROUNDS / trainer.seconds}
+    return {
+        "seconds_per_round": trainer.seconds / ROUNDS,
+        "triples_per_second": len(graph.train) * ROUNDS / trainer.seconds,
+    }
 
 
 def pykeen(name: str) -> dict[str, object]:
@@ -109,7 +112,9 @@ def compare(name: str) -> dict[str, object]:
 def paper_round(transe: float) -> dict[str, float]:
     output = subprocess.run([sys.executable, "-c", PAPER], capture_output=True, text=True, check=True).stdout
     seconds, peak = map(float, output.split())
-    print(f"fb15k paper round (full metric, k=200): {seconds:.2f} s, {seconds / transe:.1f} TransE rounds, peak {peak / 1e9:.2f} GB")
+    print(
+        f"fb15k paper round (full metric, k=200): {seconds:.2f} s, {seconds / transe:.1f} TransE rounds, peak {peak / 1e9:.2f} GB"
+    )
     return {"seconds_per_round": seconds, "ratio_to_transe": seconds / transe, "peak_memory_gigabytes": peak / 1e9}
 
 

@@ -18,7 +18,7 @@ from transa.kernels.random import draw
 from transa.kernels.scores import FAST
 
 #: Triples whose residuals are multiplied at once in the closed form.
-CHUNK = 128
+CHUNK = 256
 
 
 @njit(parallel=True, fastmath=FAST, cache=True)
@@ -104,7 +104,7 @@ def closed_form(  # type: ignore[no-untyped-def]
     triples, spans
         Sorted by relation, with the spans of `transa.kernels.facts.corrupt_pairs`.
     offsets
-        The triples of relation r are ``offsets[r]`` to ``offsets[r + 1]``. A relation without any keeps its W_r.
+        The triples of relation r are ``offsets[r]`` to ``offsets[r + 1]``. The W_r of a relation without any becomes 0.
     order
         In which order relations are taken: the largest first, so that no thread is left with it at the end.
     key, head_probability, num_entities, heads, tails
@@ -113,57 +113,115 @@ def closed_form(  # type: ignore[no-untyped-def]
         The parameters; `metric` is overwritten.
     signed
         Take e in place of |e| (Adaptive Metric).
-    violating
+    violating, margin, root
         Count only pairs whose negative scores within the margin under the W_r before.
     """
     size = vectors.shape[1]
+    share = vectors.dtype.type(1.0 / negatives)
     for turn in prange(len(order)):
         relation = order[turn]
         total = np.zeros((size, size), vectors.dtype)
         for begin in range(offsets[relation], offsets[relation + 1], CHUNK):
             end = min(begin + CHUNK, offsets[relation + 1])
-            positives = np.empty((end - begin, size), vectors.dtype)
-            others = np.empty(((end - begin) * negatives, size), vectors.dtype)
+            width = 1 + negatives
+            residuals = np.empty(((end - begin) * width, size), vectors.dtype)
             for t in range(begin, end):
-                head, tail = triples[t, 0], triples[t, 2]
-                for i in range(size):
-                    e = vectors[head, i] + vectors[num_entities + relation, i] - vectors[tail, i]
-                    positives[t - begin, i] = e if signed else abs(e)
-                for j in range(negatives):
-                    replace_head, entity = corrupt_one(
-                        draw(key, np.uint64(t * negatives + j)), head_probability[relation], num_entities, spans[t, 0],
-                        spans[t, 1], heads, spans[t, 2], spans[t, 3], tails,
-                    )  # fmt: skip
-                    h = entity if replace_head else head
-                    u = tail if replace_head else entity
+                for j in range(width):
+                    head, tail = np.int64(triples[t, 0]), np.int64(triples[t, 2])
+                    if j > 0:
+                        at_head, entity = corrupt_one(
+                            draw(key, np.uint64(t * negatives + j - 1)), head_probability[relation], num_entities,
+                            spans[t, 0], spans[t, 1], heads, spans[t, 2], spans[t, 3], tails,
+                        )  # fmt: skip
+                        if at_head:
+                            head = entity
+                        else:
+                            tail = entity
                     for i in range(size):
-                        e = vectors[h, i] + vectors[num_entities + relation, i] - vectors[u, i]
-                        others[(t - begin) * negatives + j, i] = e if signed else abs(e)
-            counted = np.full(end - begin, negatives, np.int64)
+                        e = vectors[head, i] + vectors[num_entities + relation, i] - vectors[tail, i]
+                        residuals[(t - begin) * width + j, i] = e if signed else abs(e)
+            weights = np.full(len(residuals), share, vectors.dtype)
             if violating:
-                near = np.dot(positives, metric[relation])
-                far = np.dot(others, metric[relation])
-                for t in range(end - begin):
-                    positive = _row_product(near, positives, t, root)
-                    for j in range(negatives):
-                        row = t * negatives + j
-                        if positive + margin <= _row_product(far, others, row, root):
-                            counted[t] -= 1
-                            for i in range(size):
-                                others[row, i] = 0
+                products = np.dot(residuals, metric[relation])
             for t in range(end - begin):
-                weight = vectors.dtype.type(np.sqrt(np.float64(counted[t]) / negatives))
+                first = t * width
+                counted = vectors.dtype.type(0)
+                for j in range(1, width):
+                    if violating and _row_product(products, residuals, first, root) + margin <= _row_product(
+                        products, residuals, first + j, root
+                    ):
+                        weights[first + j] = 0
+                    counted += weights[first + j]
+                weights[first] = -counted
+            weighted = np.empty_like(residuals)
+            for row in range(len(residuals)):
                 for i in range(size):
-                    positives[t, i] *= weight
-            gain = np.dot(others.T, others)
-            loss = np.dot(positives.T, positives)
+                    weighted[row, i] = weights[row] * residuals[row, i]
+            product = np.dot(residuals.T, weighted)
             for i in range(size):
                 for j in range(size):
-                    total[i, j] += gain[i, j] / negatives - loss[i, j]
-        if offsets[relation] < offsets[relation + 1]:
+                    total[i, j] += product[i, j]
+        half = vectors.dtype.type(0.5)
+        for i in range(size):
+            for j in range(size):
+                metric[relation, i, j] = half * (total[i, j] + total[j, i])
+
+
+@njit(parallel=True, fastmath=FAST, cache=True)
+def finish_metric(metric, counts, columns, clip, scale, trace, shrinkage, ones):  # type: ignore[no-untyped-def]
+    """Turn closed forms into metrics, in place.
+
+    Parameters
+    ----------
+    metric, counts
+        The closed form of each relation and the number of its triples. A relation without any gets the prior.
+    columns
+        Add the identity, scale every column to norm 1 and take the symmetric part, which is all that f_r sees; nothing else.
+    clip
+        Set negative entries to 0.
+    scale
+        Multiply by this.
+    trace
+        Scale to the trace of the identity; a matrix without a trace becomes the prior.
+    shrinkage, ones
+        Mix with the prior, the identity or all ones, in the proportion counts : shrinkage.
+    """
+    size = metric.shape[1]
+    like = metric.dtype.type
+    for relation in prange(len(metric)):
+        factor = like(scale)
+        if columns:
+            for j in range(size):
+                norm = like(0)
+                for i in range(size):
+                    value = metric[relation, i, j] + (1 if i == j else 0)
+                    norm += value * value
+                norm = max(np.sqrt(norm), like(1e-12))
+                for i in range(size):
+                    metric[relation, i, j] = (metric[relation, i, j] + (1 if i == j else 0)) / norm
             for i in range(size):
-                for j in range(size):
-                    metric[relation, i, j] = (total[i, j] + total[j, i]) / 2
+                for j in range(i):
+                    mean = (metric[relation, i, j] + metric[relation, j, i]) / 2
+                    metric[relation, i, j] = mean
+                    metric[relation, j, i] = mean
+            factor = like(1)
+        elif trace:
+            total = like(0)
+            for i in range(size):
+                total += max(metric[relation, i, i], like(0)) if clip else metric[relation, i, i]
+            factor = like(size) / total if total > like(1e-12) else like(0)
+        own = (
+            like(counts[relation] / max(counts[relation] + shrinkage, 1e-12))
+            if factor > 0 and counts[relation] > 0
+            else like(0)
+        )
+        for i in range(size):
+            for j in range(size):
+                value = metric[relation, i, j]
+                if clip and value < 0:
+                    value = like(0)
+                prior = like(1) if ones or i == j else like(0)
+                metric[relation, i, j] = own * factor * value + (1 - own) * prior
 
 
 @njit(fastmath=FAST, forceinline=True)

@@ -6,14 +6,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transa.kernels.metric import closed_form
+from transa.kernels.metric import closed_form, finish_metric
 from transa.kernels.random import stream
 from transa.models import Model
 from transa.training.recipe import Recipe
-from transa.training.rounds import CLOSED_FORM, ByRelation, Rounds
+from transa.training.rounds import CLOSED_FORM, Rounds
 from transa.training.threads import one_blas_thread
 
-#: Relations that are finished at a time: the only copies of W_r ever made are of this many.
+#: Relations that are projected on the PSD cone at a time: the only copies of W_r ever made are of this many.
 CHUNK = 64
 
 
@@ -24,17 +24,18 @@ def update_metric(model: Model, rounds: Rounds, recipe: Recipe, number: int) -> 
     triple being counted as often as its corruptions are. Without the absolute values it is that of the Adaptive Metric.
     """
     metric = model.relation.metric
-    place = metric.device
     table = metric.cpu()
+    raw = table.numpy()
     vectors = torch.cat([model.entity.vector, model.relation.vector]).cpu().numpy()
-    sorted_ = ByRelation.of(rounds)
-    counts = np.diff(sorted_.offsets)
+    triples = rounds.by_relation
+    counts = np.diff(triples.offsets)
     facts = rounds.corruptor.facts
+    psd = model.name == "adaptive_metric"
     with one_blas_thread():
         closed_form(
-            sorted_.triples,
-            sorted_.spans,
-            sorted_.offsets,
+            triples.triples,
+            triples.spans,
+            triples.offsets,
             np.argsort(-counts, kind="stable"),
             np.uint64(stream(recipe.seed, CLOSED_FORM, number)),
             rounds.corruptor.head_probability,
@@ -42,47 +43,26 @@ def update_metric(model: Model, rounds: Rounds, recipe: Recipe, number: int) -> 
             facts.heads.answers,
             facts.tails.answers,
             vectors,
-            table.numpy(),
-            model.name == "adaptive_metric",
+            raw,
+            psd,
             recipe.metric_pairs == "violating",
             recipe.margin,
             recipe.metric_negatives,
             recipe.root,
         )
-    sizes = torch.from_numpy(counts).to(table.dtype)
-    for start in range(0, len(table), CHUNK):
-        part = slice(start, start + CHUNK)
-        table[part] = finish(table[part], sizes[part], recipe)
-    if place.type != "cpu":
+    if psd and recipe.metric_clip:
+        for start in range(0, len(table), CHUNK):
+            table[start : start + CHUNK] = project_psd(table[start : start + CHUNK])
+    scale = 1 / (2 * recipe.metric_penalty) if recipe.metric_scale == "lambda" else 1.0
+    columns, trace = recipe.metric_scale == "columns", recipe.metric_scale == "trace"
+    clip = recipe.metric_clip and not psd
+    finish_metric(raw, counts, columns, clip, scale, trace, recipe.shrinkage, recipe.prior == "ones")
+    if metric.device.type != "cpu":
         metric.copy_(table)
 
 
-def finish(raw: Tensor, counts: Tensor, recipe: Recipe) -> Tensor:
-    """Scale, clip and shrink closed forms (relations, k, k) of relations with the given numbers of triples."""
-    size = raw.shape[-1]
-    identity = torch.eye(size, dtype=raw.dtype)
-    prior = identity if recipe.prior == "identity" else torch.ones_like(identity)
-    if recipe.metric_scale == "columns":
-        metric = raw + identity
-        metric = metric / torch.linalg.vector_norm(metric, dim=-2, keepdim=True).clamp(min=1e-12)
-        metric = (metric + metric.transpose(-1, -2)) / 2  # f_r sees the symmetric part alone
-    else:
-        metric = _clip(raw, recipe)
-        if recipe.metric_scale == "lambda":
-            metric = metric / (2 * recipe.metric_penalty)
-        elif recipe.metric_scale == "trace":
-            trace = metric.diagonal(dim1=-2, dim2=-1).sum(-1)
-            metric = metric * (size / trace.clamp(min=1e-12)).reshape(-1, 1, 1)
-            metric = torch.where((trace > 1e-12).reshape(-1, 1, 1), metric, prior)
-    weight = (counts / (counts + recipe.shrinkage).clamp(min=1e-12)).reshape(-1, 1, 1)
-    return torch.where((counts > 0).reshape(-1, 1, 1), weight * metric + (1 - weight) * prior, prior)
-
-
-def _clip(metric: Tensor, recipe: Recipe) -> Tensor:
-    if not recipe.metric_clip:
-        return metric
-    if recipe.model == "transa":
-        return metric.clamp(min=0)
-    values, vectors = torch.linalg.eigh(metric)
+def project_psd(matrices: Tensor) -> Tensor:
+    """Return the nearest positive semi-definite matrices: negative eigenvalues become 0."""
+    values, vectors = torch.linalg.eigh(matrices)
     projected: Tensor = (vectors * values.clamp(min=0).unsqueeze(-2)) @ vectors.transpose(-1, -2)
     return (projected + projected.transpose(-1, -2)) / 2

@@ -7,6 +7,7 @@ repeated, or taken up by another process, without any state.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from transa.kernels.training import shuffle
 #: Purposes of random numbers; each has a sequence of its own.
 CORRUPT, SHUFFLE, GROUP, CLOSED_FORM = 1, 2, 3, 4
 #: Triples of one relation that stand together in a grouped batch, at most.
-GROUP_SIZE = 64
+GROUP_SIZE = 128
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,11 @@ class Rounds:
         self.batches: list[Batch] = []
         self._key = np.uint64(0)
 
+    @cached_property
+    def by_relation(self) -> ByRelation:
+        """The training triples sorted by relation."""
+        return ByRelation.of(self)
+
     def __len__(self) -> int:
         return len(self.source)
 
@@ -77,7 +83,7 @@ class Rounds:
 
     def _group(self, number: int) -> npt.NDArray[np.int64]:
         """Bring triples of one relation together and return the borders of the groups."""
-        by_relation = np.argsort(self.triples[:, 1], kind="stable")
+        by_relation = sort_by(self.triples[:, 1])
         relations = self.triples[by_relation, 1]
         first = np.flatnonzero(np.diff(relations, prepend=-1))
         inside = np.arange(len(relations)) - np.repeat(first, np.diff(np.append(first, len(relations))))
@@ -109,6 +115,12 @@ class Rounds:
         )
 
 
+def sort_by(relations: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """Return the stable order by relation; 16-bit numbers are sorted in linear time."""
+    small = len(relations) == 0 or relations.max() < 1 << 16
+    return np.argsort(relations.astype(np.uint16) if small else relations, kind="stable")
+
+
 def _fill(borders: npt.NDArray[np.int64], batch: int) -> list[npt.NDArray[np.int64]]:
     """Cut the borders of groups into batches of at most `batch` rows (or one group)."""
     parts, begin = [], 0
@@ -132,6 +144,6 @@ class ByRelation:
     def of(cls, rounds: Rounds) -> ByRelation:
         """Sort the training triples of some rounds."""
         relations = rounds.source[:, 1]
-        order = np.argsort(relations, kind="stable")
+        order = sort_by(relations)
         counts = np.bincount(relations, minlength=rounds.corruptor.facts.num_relations)
         return cls(rounds.source[order], rounds.source_spans[order], np.concatenate([[0], np.cumsum(counts)]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import scipy.linalg.cython_blas  # noqa: F401  (kernels call it; loaded here, so that its threads can be limited)
 from threadpoolctl import threadpool_limits
 
 from transa.errors import InputError

@@ -1,0 +1,86 @@
+"""What the parts of the package may import."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import transa
+
+ROOT = Path(transa.__file__).parent
+#: Each package imports only from those before it; those of the last group do not import each other.
+ORDER = [
+    *(["kernels"], ["data"], ["models"], ["evaluation"], ["training"], ["inference"], ["analysis"], ["experiments"]),
+    ["server", "cli"],
+]
+RANK = {name: rank for rank, group in enumerate(ORDER) for name in group}
+SOURCES = sorted(ROOT.rglob("*.py"))
+
+
+def imported(tree: ast.AST, package: str) -> Iterator[str]:
+    """Yield the full name of everything that is imported anywhere in a module, in functions too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def modules() -> Iterator[tuple[Path, ast.Module, str]]:
+    for path in SOURCES:
+        package = ".".join(["transa", *path.relative_to(ROOT).parts[:-1]])
+        yield path.relative_to(ROOT), ast.parse(path.read_text("utf-8")), package
+
+
+def test_every_package_has_its_place():
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert packages <= set(RANK)
+
+
+def test_packages_import_only_what_stands_before_them():
+    wrong = []
+    for path, tree, package in modules():
+        here = path.parts[0]
+        for name in imported(tree, package):
+            top, _, rest = name.partition(".")
+            there = rest.partition(".")[0]
+            if top == "transa" and here in RANK and there in RANK and there != here and RANK[there] >= RANK[here]:
+                wrong.append(f"{path} imports {name}")
+    assert wrong == []
+
+
+def test_nothing_unpickles():
+    wrong = []
+    for path, tree, package in modules():
+        forbidden = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+        wrong += [f"{path} imports {name}" for name in imported(tree, package) if name.partition(".")[0] in forbidden]
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            called = ast.unparse(call.func)
+            pickled = [word for word in call.keywords if word.arg == "allow_pickle"]
+            if called == "torch.load" or any(not _is_false(word.value) for word in pickled):
+                wrong.append(f"{path}, line {call.lineno}: {ast.unparse(call)}")
+    assert wrong == []
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import transa.data", ["transa.data"]),
+        ("from transa import data, cli", ["transa.data", "transa.cli"]),
+        ("def f():\n    from transa.cli import main", ["transa.cli.main"]),
+        ("from . import graph", ["transa.data.graph"]),
+        ("from .. import cli", ["transa.cli"]),
+        ("from ..cli import main", ["transa.cli.main"]),
+    ],
+)
+def test_imports_are_found_in_every_form(source, expected):
+    assert list(imported(ast.parse(source), "transa.data")) == expected

@@ -1,0 +1,149 @@
+"""W_r from its closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import transa
+from tests.training.helpers import settings
+from transa.data import KnowledgeGraph
+from transa.kernels.random import stream
+from transa.training.metric import project_psd, update_metric
+from transa.training.rounds import CLOSED_FORM, Rounds
+from transa.training.trainer import start_model
+
+UMLS = transa.load("umls")
+
+
+def rounds_of(graph: KnowledgeGraph, seed: int = 0) -> Rounds:
+    return Rounds(graph, sampling="bern", seed=seed, batch=64, grouped=True)
+
+
+def brute_force(model, rounds: Rounds, negatives: int, number: int, *, signed: bool) -> np.ndarray:
+    """Sum over triples one by one, relation by relation."""
+    from transa.kernels.facts import corrupt_pairs
+
+    triples = rounds.by_relation
+    count = len(triples.triples)
+    entities, at_head = np.empty((count, negatives), np.int32), np.empty((count, negatives), bool)
+    facts = rounds.corruptor.facts
+    key = np.uint64(stream(rounds.seed, CLOSED_FORM, number))
+    corrupt_pairs(
+        *(triples.triples, triples.spans, 0, count, 0, key, rounds.corruptor.head_probability, facts.num_entities),
+        *(facts.heads.answers, facts.tails.answers, entities, at_head),
+    )
+    vectors, moves = model.entity.vector.numpy(), model.relation.vector.numpy()
+
+    def outer(head: int, relation: int, tail: int) -> np.ndarray:
+        e = vectors[head] + moves[relation] - vectors[tail]
+        e = e if signed else np.abs(e)
+        return np.outer(e, e)
+
+    total = np.zeros((len(moves), vectors.shape[1], vectors.shape[1]))
+    for row, (head, relation, tail) in enumerate(triples.triples.tolist()):
+        for j in range(negatives):
+            other = int(entities[row, j])
+            false = (other, relation, tail) if at_head[row, j] else (head, relation, other)
+            total[relation] += (outer(*false) - outer(head, relation, tail)) / negatives
+    return total
+
+
+@pytest.mark.parametrize("negatives", [1, 3])
+@pytest.mark.parametrize("name", ["transa", "adaptive_metric"])
+def test_the_closed_form_is_the_sum_over_triples(name: str, negatives: int) -> None:
+    recipe = settings(model=name, metric_scale="sum", metric_clip=False, metric_negatives=negatives)
+    model, rounds = start_model(UMLS, recipe), rounds_of(UMLS)
+    update_metric(model, rounds, recipe, 5)
+    expected = brute_force(model, rounds, negatives, 5, signed=name == "adaptive_metric")
+    np.testing.assert_allclose(model.relation.metric.numpy(), expected, atol=1e-10)
+
+
+def test_metrics_are_symmetric_and_clipped_at_zero() -> None:
+    recipe = settings(model="transa", metric_scale="sum")
+    model, rounds = start_model(UMLS, recipe), rounds_of(UMLS)
+    update_metric(model, rounds, recipe, 1)
+    found = model.relation.metric.numpy()
+    assert (found == found.transpose(0, 2, 1)).all()
+    np.testing.assert_allclose(found, np.maximum(brute_force(model, rounds, 1, 1, signed=False), 0), atol=1e-10)
+
+
+def test_lambda_scales_by_one_over_two_lambda() -> None:
+    metrics = []
+    for scale in ({"metric_scale": "sum"}, {"metric_scale": "lambda", "metric_penalty": 4.0}):
+        recipe = settings(model="transa", **scale)
+        model = start_model(UMLS, recipe)
+        update_metric(model, rounds_of(UMLS), recipe, 1)
+        metrics.append(model.relation.metric)
+    torch.testing.assert_close(metrics[1], metrics[0] / 8)
+
+
+def test_trace_scale_gives_the_trace_of_the_identity() -> None:
+    recipe = settings(model="transa", metric_scale="trace")
+    model = start_model(UMLS, recipe)
+    update_metric(model, rounds_of(UMLS), recipe, 1)
+    traces = model.relation.metric.diagonal(dim1=1, dim2=2).sum(1)
+    torch.testing.assert_close(traces, torch.full_like(traces, 8.0))
+
+
+def test_the_authors_scale_has_unit_columns_before_it_is_made_symmetric() -> None:
+    recipe = settings(model="transa", metric_scale="columns", metric_clip=False)
+    model, rounds = start_model(UMLS, recipe), rounds_of(UMLS)
+    update_metric(model, rounds, recipe, 1)
+    raw = brute_force(model, rounds, 1, 1, signed=False) + np.eye(8)
+    scaled = raw / np.linalg.norm(raw, axis=1, keepdims=True)
+    np.testing.assert_allclose(model.relation.metric.numpy(), (scaled + scaled.transpose(0, 2, 1)) / 2, atol=1e-10)
+
+
+def test_only_violating_pairs_count_where_asked() -> None:
+    for margin, empty in ((-1e6, True), (1e6, False)):
+        recipe = settings(
+            model="transa", metric_scale="sum", metric_clip=False, metric_pairs="violating", margin=margin
+        )
+        model, rounds = start_model(UMLS, recipe), rounds_of(UMLS)
+        update_metric(model, rounds, recipe, 1)
+        expected = (
+            0 * model.relation.metric if empty else torch.from_numpy(brute_force(model, rounds, 1, 1, signed=False))
+        )
+        torch.testing.assert_close(model.relation.metric, expected, atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("prior", ["identity", "ones"])
+def test_a_relation_without_triples_gets_the_prior(prior: str) -> None:
+    graph = KnowledgeGraph.from_ids([(0, 0, 1), (1, 0, 2), (2, 0, 3)], entities=5, relations=2)
+    recipe = settings(model="transa", dim=3, prior=prior)
+    model = start_model(graph, recipe)
+    update_metric(model, rounds_of(graph), recipe, 1)
+    expected = torch.eye(3) if prior == "identity" else torch.ones(3, 3)
+    torch.testing.assert_close(model.relation.metric[1], expected.double())
+
+
+def test_shrinkage_mixes_with_the_prior_by_the_number_of_triples() -> None:
+    plain, shrunk = (start_model(UMLS, settings(model="transa", shrinkage=kappa)) for kappa in (0.0, 10.0))
+    for model, kappa in ((plain, 0.0), (shrunk, 10.0)):
+        update_metric(model, rounds_of(UMLS), settings(model="transa", shrinkage=kappa), 1)
+    counts = torch.bincount(torch.from_numpy(UMLS.train[:, 1].astype(np.int64)), minlength=len(UMLS.relations)).double()
+    weight = (counts / (counts + 10)).reshape(-1, 1, 1)
+    torch.testing.assert_close(
+        shrunk.relation.metric, weight * plain.relation.metric + (1 - weight) * torch.eye(8).double()
+    )
+
+
+def test_the_psd_projection_is_the_nearest_psd_matrix() -> None:
+    generator = torch.Generator().manual_seed(0)
+    raw = torch.randn(5, 6, 6, generator=generator, dtype=torch.float64)
+    raw = raw + raw.transpose(1, 2)
+    projected = project_psd(raw)
+    assert float(torch.linalg.eigvalsh(projected).min()) > -1e-12
+    # Nearest: what is left over is negative semi-definite and orthogonal to the projection.
+    rest = raw - projected
+    assert float(torch.linalg.eigvalsh(rest).max()) < 1e-12
+    torch.testing.assert_close((rest * projected).sum((1, 2)), torch.zeros(5, dtype=torch.float64), atol=1e-10, rtol=0)
+
+
+def test_adaptive_metrics_come_out_positive_semi_definite() -> None:
+    recipe = settings(model="adaptive_metric")
+    model = start_model(UMLS, recipe)
+    update_metric(model, rounds_of(UMLS), recipe, 1)
+    assert float(torch.linalg.eigvalsh(model.relation.metric).min()) > -1e-12
