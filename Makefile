@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 
 # The main job on the embedded data, from nothing.
 demo: $(VENV)/.installed
-	$(BIN)/transa stats umls
+	$(BIN)/transa demo
 
 # Lint, types and tests, from nothing. CI runs this very target.
 test: $(VENV)/.installed-test
@@ -18,6 +18,7 @@ test: $(VENV)/.installed-test
 # Speed against peers, in one run on this machine.
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/training.py
 
 install: $(VENV)/.installed
 

@@ -106,7 +106,7 @@ def closed_form(  # type: ignore[no-untyped-def]
     offsets
         The triples of relation r are ``offsets[r]`` to ``offsets[r + 1]``. The W_r of a relation without any becomes 0.
     order
-        In which order relations are taken: the largest first, so that no thread is left with it at the end.
+        In which order relations are taken; threads get even parts of this list.
     key, head_probability, num_entities, heads, tails
         For the corruptions, drawn anew.
     vectors, metric
@@ -168,7 +168,7 @@ def closed_form(  # type: ignore[no-untyped-def]
 
 
 @njit(parallel=True, fastmath=FAST, cache=True)
-def finish_metric(metric, counts, columns, clip, scale, trace, shrinkage, ones):  # type: ignore[no-untyped-def]
+def finish_metric(metric, counts, columns, clip, scale, mean, shrinkage, ones):  # type: ignore[no-untyped-def]
     """Turn closed forms into metrics, in place.
 
     Parameters
@@ -181,13 +181,14 @@ def finish_metric(metric, counts, columns, clip, scale, trace, shrinkage, ones):
         Set negative entries to 0.
     scale
         Multiply by this.
-    trace
-        Scale to the trace of the identity; a matrix without a trace becomes the prior.
+    mean
+        If above 0, scale to this mean of the diagonal instead; a matrix without a trace becomes the prior.
     shrinkage, ones
-        Mix with the prior, the identity or all ones, in the proportion counts : shrinkage.
+        Mix with the prior, the identity or all ones (times `mean`), in the proportion counts : shrinkage.
     """
     size = metric.shape[1]
     like = metric.dtype.type
+    height = like(mean) if mean > 0 else like(1)
     for relation in prange(len(metric)):
         factor = like(scale)
         if columns:
@@ -205,11 +206,11 @@ def finish_metric(metric, counts, columns, clip, scale, trace, shrinkage, ones):
                     metric[relation, i, j] = mean
                     metric[relation, j, i] = mean
             factor = like(1)
-        elif trace:
+        elif mean > 0:
             total = like(0)
             for i in range(size):
                 total += max(metric[relation, i, i], like(0)) if clip else metric[relation, i, i]
-            factor = like(size) / total if total > like(1e-12) else like(0)
+            factor = like(size * mean) / total if total > like(1e-12) else like(0)
         own = (
             like(counts[relation] / max(counts[relation] + shrinkage, 1e-12))
             if factor > 0 and counts[relation] > 0
@@ -220,7 +221,7 @@ def finish_metric(metric, counts, columns, clip, scale, trace, shrinkage, ones):
                 value = metric[relation, i, j]
                 if clip and value < 0:
                     value = like(0)
-                prior = like(1) if ones or i == j else like(0)
+                prior = height if ones or i == j else like(0)
                 metric[relation, i, j] = own * factor * value + (1 - own) * prior
 
 

@@ -104,16 +104,21 @@ def _prefetch(triples, position, negatives, b, vectors):  # type: ignore[no-unty
 
 
 @njit(parallel=True, cache=True)
-def shuffle(triples, spans, key, shuffled_triples, shuffled_spans):  # type: ignore[no-untyped-def]
-    """Lay out triples and what goes with them in the order of a round."""
-    count = len(triples)
-    half = half_bits(count)
-    for i in prange(count):
-        p = shuffled_position(i, count, half, key)
-        for c in range(3):
-            shuffled_triples[i, c] = triples[p, c]
+def shuffle(key, order):  # type: ignore[no-untyped-def]
+    """Fill `order` with the permutation that `key` names."""
+    half = half_bits(len(order))
+    for i in prange(len(order)):
+        order[i] = shuffled_position(i, len(order), half, key)
+
+
+@njit(parallel=True, cache=True)
+def arrange(triples, spans, order, arranged_triples, arranged_spans):  # type: ignore[no-untyped-def]
+    """Lay out triples and what goes with them in an order."""
+    for i in prange(len(order)):
+        for c in range(triples.shape[1]):
+            arranged_triples[i, c] = triples[order[i], c]
         for c in range(spans.shape[1]):
-            shuffled_spans[i, c] = spans[p, c]
+            arranged_spans[i, c] = spans[order[i], c]
 
 
 @njit(parallel=True, fastmath=FAST, cache=True)

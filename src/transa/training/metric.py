@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -36,7 +38,7 @@ def update_metric(model: Model, rounds: Rounds, recipe: Recipe, number: int) -> 
             triples.triples,
             triples.spans,
             triples.offsets,
-            np.argsort(-counts, kind="stable"),
+            dealt(np.argsort(-counts, kind="stable"), numba.get_num_threads()),
             np.uint64(stream(recipe.seed, CLOSED_FORM, number)),
             rounds.corruptor.head_probability,
             facts.num_entities,
@@ -54,11 +56,17 @@ def update_metric(model: Model, rounds: Rounds, recipe: Recipe, number: int) -> 
         for start in range(0, len(table), CHUNK):
             table[start : start + CHUNK] = project_psd(table[start : start + CHUNK])
     scale = 1 / (2 * recipe.metric_penalty) if recipe.metric_scale == "lambda" else 1.0
-    columns, trace = recipe.metric_scale == "columns", recipe.metric_scale == "trace"
+    columns = recipe.metric_scale == "columns"
+    mean = recipe.metric_trace if recipe.metric_scale == "trace" else 0.0
     clip = recipe.metric_clip and not psd
-    finish_metric(raw, counts, columns, clip, scale, trace, recipe.shrinkage, recipe.prior == "ones")
+    finish_metric(raw, counts, columns, clip, scale, mean, recipe.shrinkage, recipe.prior == "ones")
     if metric.device.type != "cpu":
         metric.copy_(table)
+
+
+def dealt(order: npt.NDArray[np.int64], hands: int) -> npt.NDArray[np.int64]:
+    """Deal the largest relations out in turn, as cards, so that each thread's share of the list is about the same work."""
+    return np.concatenate([order[hand::hands] for hand in range(hands)])
 
 
 def project_psd(matrices: Tensor) -> Tensor:

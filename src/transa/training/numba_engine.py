@@ -23,6 +23,8 @@ from transa.training.rounds import Batch, Rounds
 from transa.training.settings import table_settings
 from transa.training.threads import one_blas_thread
 
+#: Corruptions that are drawn at once, for as many batches as it takes.
+DRAWN = 1 << 18
 #: Positives that a thread takes at a time without locks, and that are corrupted at once.
 LOCK_FREE_CHUNK, LOCK_FREE_BATCH = 256, 1 << 16
 
@@ -89,8 +91,9 @@ class NumbaEngine:
     def _allocate(self, batch: int, negatives: int) -> None:
         kind, dim = self.vectors.dtype, self.model.dim
         batch = max(batch, 64)  # a grouped batch may be as large as a group
-        self.negatives = np.empty((batch, negatives), np.int32)
-        self.at_head = np.empty((batch, negatives), np.bool_)
+        drawn = max(batch, min(len(self.rounds), DRAWN // negatives))
+        self.drawn = np.empty((drawn, negatives), np.int32)
+        self.drawn_at_head = np.empty((drawn, negatives), np.bool_)
         self.losses = np.empty(batch, np.float64)
         self.violations = np.empty(batch, np.int64)
         self.active = np.empty(batch, np.bool_)
@@ -111,9 +114,14 @@ class NumbaEngine:
         rates = np.array(self.rates, self.vectors.dtype) * self.vectors.dtype.type(factor)
         loss, violations = 0.0, 0
         with one_blas_thread():
+            begin = ahead = 0
             for batch in self.rounds.batches:
                 self._steps += 1
-                self.rounds.corrupt(batch, self.negatives, self.at_head)
+                if batch.stop > ahead:
+                    begin, ahead = batch.start, min(batch.start + len(self.drawn), len(self.rounds))
+                    self.rounds.corrupt(begin, ahead, self.drawn, self.drawn_at_head)
+                part = slice(batch.start - begin, batch.stop - begin)
+                self.negatives, self.at_head = self.drawn[part], self.drawn_at_head[part]
                 if self.lock_free:
                     self._step_lock_free(batch, rates)
                 else:

@@ -86,8 +86,12 @@ class Recipe(BaseModel):
     metric_pairs: Literal["all", "violating"] = Field("all", description="Which pairs the closed form sums over.")
     metric_scale: Literal["sum", "lambda", "trace", "columns"] = Field(
         "trace",
-        description="The sum as the paper prints it; times 1/(2 lambda), the objective's stationary point; scaled to the trace of the "
-        "identity; or, as the authors' program has it, the identity added and every column scaled to norm 1.",
+        description="The sum as the paper prints it; times 1/(2 lambda), the objective's stationary point; scaled to a mean "
+        "diagonal entry of metric_trace; or, as the authors' program has it, the identity added and every column scaled to norm 1.",
+    )
+    metric_trace: Positive = Field(
+        1.0,
+        description="Mean diagonal entry of W_r with metric_scale 'trace', and of what W_r starts from: its scale against gamma.",
     )
     metric_clip: bool = Field(
         True, description="Set negative entries of W_r to 0 (transa) or project on the PSD cone (adaptive_metric)."

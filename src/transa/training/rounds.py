@@ -16,7 +16,7 @@ from transa.data import Corruptor, KnowledgeGraph
 from transa.data.graph import Triples
 from transa.kernels.facts import corrupt_pairs
 from transa.kernels.random import stream
-from transa.kernels.training import shuffle
+from transa.kernels.training import arrange, shuffle
 
 #: Purposes of random numbers; each has a sequence of its own.
 CORRUPT, SHUFFLE, GROUP, CLOSED_FORM = 1, 2, 3, 4
@@ -70,21 +70,26 @@ class Rounds:
     def lay_out(self, number: int) -> None:
         """Put `triples` and `batches` in the order of a round."""
         self._key = np.uint64(stream(self.seed, CORRUPT, number))
-        shuffle(self.source, self.source_spans, np.uint64(stream(self.seed, SHUFFLE, number)), self.triples, self.spans)
-        size = len(self.triples)
+        size = len(self.source)
+        order = np.empty(size, dtype=np.int64)
+        shuffle(np.uint64(stream(self.seed, SHUFFLE, number)), order)
         if self.grouped:
-            borders = self._group(number)
+            order, borders = self._group(order, number)
             self.batches = [Batch(int(part[0]), int(part[-1]), part) for part in _fill(borders, self.batch)]
         else:
             nothing = np.empty(0, dtype=np.int64)
             self.batches = [
                 Batch(start, min(start + self.batch, size), nothing) for start in range(0, size, self.batch)
             ]
+        arrange(self.source, self.source_spans, order, self.triples, self.spans)
 
-    def _group(self, number: int) -> npt.NDArray[np.int64]:
-        """Bring triples of one relation together and return the borders of the groups."""
-        by_relation = sort_by(self.triples[:, 1])
-        relations = self.triples[by_relation, 1]
+    def _group(
+        self, shuffled: npt.NDArray[np.int64], number: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Bring triples of one relation together; return the new order and the borders of the groups."""
+        relations = self.source[shuffled, 1]
+        by_relation = sort_by(relations)
+        relations = relations[by_relation]
         first = np.flatnonzero(np.diff(relations, prepend=-1))
         inside = np.arange(len(relations)) - np.repeat(first, np.diff(np.append(first, len(relations))))
         starts = np.flatnonzero(inside % GROUP_SIZE == 0)
@@ -92,19 +97,17 @@ class Rounds:
         order = np.random.default_rng([self.seed, GROUP, number]).permutation(len(starts))
         borders = np.concatenate([[0], np.cumsum(sizes[order])])
         moved = np.repeat(starts[order] - borders[:-1], sizes[order]) + np.arange(len(relations))
-        self.triples[:] = self.triples[by_relation[moved]]
-        self.spans[:] = self.spans[by_relation[moved]]
-        return borders
+        return shuffled[by_relation[moved]], borders
 
-    def corrupt(self, batch: Batch, entities: npt.NDArray[np.int32], at_head: npt.NDArray[np.bool_]) -> None:
-        """Draw the corruptions of a batch: which entity, and whether it replaces the head, for each positive and negative."""
+    def corrupt(self, start: int, stop: int, entities: npt.NDArray[np.int32], at_head: npt.NDArray[np.bool_]) -> None:
+        """Draw the corruptions of rows `start` to `stop` of the round: which entity, and whether it replaces the head."""
         facts = self.corruptor.facts
         corrupt_pairs(
             self.triples,
             self.spans,
-            batch.start,
-            batch.stop,
-            batch.start,
+            start,
+            stop,
+            start,
             self._key,
             self.corruptor.head_probability,
             facts.num_entities,

@@ -67,7 +67,7 @@ class TorchEngine:
         size = batch.stop - batch.start
         entities = np.empty((size, self.recipe.negatives), dtype=np.int32)
         at_head = np.empty((size, self.recipe.negatives), dtype=bool)
-        self.rounds.corrupt(batch, entities, at_head)
+        self.rounds.corrupt(batch.start, batch.stop, entities, at_head)
         triples = self.rounds.triples[batch.start : batch.stop]
         heads = np.concatenate([triples[:, :1], np.where(at_head, entities, triples[:, :1])], axis=1)
         tails = np.concatenate([triples[:, 2:], np.where(at_head, triples[:, 2:], entities)], axis=1)

@@ -284,8 +284,11 @@ def start_model(graph: KnowledgeGraph, recipe: Recipe) -> Model:
     model.entity["vector"] = constrain(CONSTRAINTS[recipe.entity_norm], model.entity.vector)
     if "vector" in model.relation:
         model.relation["vector"] = constrain(CONSTRAINTS[recipe.relation_norm], model.relation.vector)
-    if recipe.has_metric and recipe.prior == "ones" and model.grouped:
-        model.relation.metric.fill_(1.0)
+    if recipe.has_metric and model.grouped:
+        if recipe.prior == "ones":
+            model.relation.metric.fill_(1.0)
+        if recipe.metric_scale == "trace":
+            model.relation.metric.mul_(recipe.metric_trace)
     if isinstance(model, TransM):
         counts = graph.statistics().per_relation
         model.weigh(torch.from_numpy(counts.tails_per_head), torch.from_numpy(counts.heads_per_tail))
