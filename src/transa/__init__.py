@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Threads that wait for each other should sleep, not spin: on a machine that does other work as well, spinning threads take the
+# Threads that wait for each other should soon sleep, not spin: on a machine that does other work as well, spinning threads take the
 # processor from the very thread they wait for, and training becomes ten times slower. Read when OpenMP is loaded, hence so early.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("GOMP_SPINCOUNT", "3000")  # long enough for the next phase of a batch, too short to be in the way
 
 #: Public name -> where it lives. Imported when first used, so that `import transa` and the command line start at once.
 _PUBLIC = {

@@ -11,7 +11,10 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+#: Bytes of a cache line.
 LINE = 64
+#: How many triples ahead rows are fetched.
+AHEAD = 3
 
 
 @intrinsic

@@ -19,12 +19,10 @@ from numba import njit, prange
 
 from transa.kernels.losses import loss_and_factors
 from transa.kernels.optimizers import update_row
-from transa.kernels.prefetch import prefetch_row
+from transa.kernels.prefetch import AHEAD, prefetch_row
 from transa.kernels.random import half_bits, shuffled_position
 from transa.kernels.scores import FAST, add_metric_gradient, differentiate, residual_score
 
-#: How many positives ahead rows are fetched.
-AHEAD = 3
 #: Rows that lie together in memory (here 8) have the same owner, which keeps cache lines from going back and forth.
 NEIGHBOURS = 3
 
@@ -139,47 +137,55 @@ def gradient_phase(  # type: ignore[no-untyped-def]
 
 @njit(parallel=True, fastmath=FAST, cache=True)
 def update_phase(  # type: ignore[no-untyped-def]
-    parts, triples, start, stop, step, negatives, factors, gradients, active, slots, num_entities, vectors, first,
+    parts, triples, start, stop, step, negatives, factors, gradients, active, slots, touched, num_entities, vectors, first,
     second, optimizer, rates, penalties, constraints,
 ):  # fmt: skip
     """Phase two: add up the gradients of each row in the order of the batch and take one step on it.
 
-    The sum of a row stands in the place of its first gradient, whose number is kept in the row's slot. Rates, penalties and
-    constraints are those of entities and of relations.
+    The sum of a row stands in the place of its first gradient, whose number is kept in the row's slot; `touched` has room for the
+    rows of each part. Rates, penalties and constraints are those of entities and of relations.
     """
     width = 3 + negatives.shape[1]
     size = vectors.shape[1]
     for part in prange(parts):
-        for turn in range(2):  # first add up, then step
-            for b in range(stop - start):
-                if not active[b]:
+        found = 0
+        for b in range(stop - start):
+            if not active[b]:
+                continue
+            for c in range(width):
+                if c > 2 and factors[b, c - 2] == 0:
                     continue
-                for c in range(width):
-                    if c == 2:
-                        row = num_entities + triples[start + b, 1]
-                    elif c < 2:
-                        row = np.int64(triples[start + b, 2 * c])
-                    else:
-                        if factors[b, c - 2] == 0:
-                            continue
-                        row = np.int64(negatives[b, c - 3])
-                    if _owner(row, parts) != part:
-                        continue
-                    code = b * width + c
-                    if turn == 0:
-                        if slots[row] < 0:
-                            slots[row] = code
-                        else:
-                            total = slots[row]
-                            for i in range(size):
-                                gradients[total, i] += gradients[code, i]
-                    elif slots[row] == code:
-                        slots[row] = -1
-                        role = 0 if row < num_entities else 1
-                        update_row(
-                            optimizer, rates[role], penalties[role], constraints[role], step, vectors, row, gradients, code,
-                            first, second,
-                        )  # fmt: skip
+                row = np.int64(negatives[b, c - 3] if c > 2 else triples[start + b, 2 * c if c < 2 else 1])
+                if c == 2:
+                    row += num_entities
+                if _owner(row, parts) != part:
+                    continue
+                code = b * width + c
+                total = slots[row]
+                if total < 0:
+                    slots[row] = code
+                    touched[part, found] = row
+                    found += 1
+                else:
+                    for i in range(size):
+                        gradients[total, i] += gradients[code, i]
+        for t in range(found):
+            row = touched[part, t]
+            role = 0 if row < num_entities else 1
+            update_row(
+                optimizer,
+                rates[role],
+                penalties[role],
+                constraints[role],
+                step,
+                vectors,
+                row,
+                gradients,
+                slots[row],
+                first,
+                second,
+            )
+            slots[row] = -1
 
 
 @njit(parallel=True, fastmath=FAST, cache=True)

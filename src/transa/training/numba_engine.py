@@ -105,6 +105,7 @@ class NumbaEngine:
         self.gradients = np.empty((batch * (3 + negatives), dim), kind)
         self.metric_gradients = np.empty((batch, self.metric.shape[1] if self.learned else 0, dim), kind)
         self.slots = np.full(len(self.vectors), -1, np.int64)
+        self.touched = np.empty((numba.get_num_threads(), batch * (3 + negatives)), np.int64)
         self.metric_slots = np.full(self.model.num_relations, -1, np.int64)
 
     def round(self, number: int) -> RoundReport:
@@ -130,8 +131,8 @@ class NumbaEngine:
                 loss += float(self.losses[:size].sum())
                 violations += int(self.violations[:size].sum())
         if self.recipe.penalty_rows == "all" and self.recipe.penalty:
-            for part, rate in zip(np.split(self.vectors, [self.model.num_entities]), rates, strict=True):
-                part *= 1 - 2 * self.vectors.dtype.type(self.recipe.penalty) * rate
+            for table, rate in zip(np.split(self.vectors, [self.model.num_entities]), rates, strict=True):
+                table *= 1 - 2 * self.vectors.dtype.type(self.recipe.penalty) * rate
         return RoundReport(loss / len(self.rounds), violations / (len(self.rounds) * self.recipe.negatives))
 
     def _objective(self) -> tuple[Any, ...]:
@@ -163,10 +164,20 @@ class NumbaEngine:
                 *(*self._objective(), self.scores, self.factors, self.slopes, self.gradients, self.metric_gradients),
                 *(self.losses, self.violations, self.active),
             )
-        threads = numba.get_num_threads()
+        threads = len(self.touched)
         kernels.update_phase(
             *(threads, triples, start, stop, self._steps, self.negatives, self.factors, self.gradients),
-            *(self.active, self.slots, entities, self.vectors, self.first, self.second, self.optimizer, rates),
+            *(
+                self.active,
+                self.slots,
+                self.touched,
+                entities,
+                self.vectors,
+                self.first,
+                self.second,
+                self.optimizer,
+                rates,
+            ),
             *(self.penalties, self.constraints),
         )
         if self.learned:

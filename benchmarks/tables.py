@@ -1,0 +1,47 @@
+"""Write the README's speed table from results/, so that no figure is typed.
+
+python benchmarks/tables.py
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- speed:begin -->", "<!-- speed:end -->"
+
+
+def speed_table() -> str:
+    reading = json.loads((ROOT / "results" / "benchmark_reading.json").read_text())
+    training = json.loads((ROOT / "results" / "benchmark_training.json").read_text())
+    rows = [
+        "| task | transa | PyKEEN | ratio |",
+        "|---|---|---|---|",
+        "| read FB15K's training file | {transa_seconds:.2f} s | {pykeen_seconds:.2f} s | {ratio:.0f} |".format(
+            **reading["fb15k"]
+        ),
+    ]
+    for name, dim in (("wn18", 50), ("fb15k", 200)):
+        part = training[name]
+        peer = part["pykeen"]["seconds_per_epoch"]
+        for mode, label in (("deterministic", "deterministic"), ("lock_free", "lock-free")):
+            rows.append(
+                f"| TransE round, {name.upper()}, k={dim}, {label} | {part[mode]['seconds_per_round'] * 1e3:.0f} ms "
+                f"| {peer * 1e3:.0f} ms | {part[f'{mode}_ratio']:.0f} |"
+            )
+    paper, big = training["paper"], reading["ten_million"]
+    rows += [
+        "",
+        f"A round of TransA's `paper` recipe on FB15K with full 200 x 200 metrics costs "
+        f"{paper['ratio_to_transe']:.1f} TransE rounds, at a peak of {paper['peak_memory_gigabytes']:.2f} GB. Ten million triples are read in {big['seconds']:.0f} s at a peak of "
+        f"{big['peak_memory_gigabytes']:.2f} GB.",
+    ]
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    readme = ROOT / "README.md"
+    text = readme.read_text()
+    readme.write_text(re.sub(f"{BEGIN}.*?{END}", f"{BEGIN}\n{speed_table()}\n{END}", text, flags=re.DOTALL))

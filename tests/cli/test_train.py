@@ -1,0 +1,94 @@
+"""`transa train` and `transa demo`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.training.helpers import same_bits
+from transa.training import RunFolder
+
+SMALL = ["--model", "transe", "--set", "rounds=3", "--set", "dim=8"]
+
+
+def test_train_writes_a_run_and_prints_one_json_object(command, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    result = command("train", "nations", "--out", run, *SMALL, "--set", "validate_every=1", "--json")
+    assert result.code == 0
+    summary = json.loads(result.out)
+    assert summary["rounds"] == 3
+    assert summary["engine"] == "numba"
+    assert summary["validation"]["measure"] == "mrr"
+    assert "engine: numba" in result.err
+    assert RunFolder(run).recipe().dim == 8
+
+
+def test_a_finished_run_is_refused_and_resumed_without_change(command, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert command("train", "nations", "--out", run, *SMALL).code == 0
+    before = RunFolder(run).read_tensors("weights.safetensors")[0]
+    again = command("train", "nations", "--out", run, *SMALL)
+    assert again.code == 2
+    assert "--resume" in again.err
+    assert command("train", "nations", "--out", run, "--resume").code == 0
+    assert same_bits(RunFolder(run).read_tensors("weights.safetensors")[0], before)
+
+
+def test_threads_and_engines_can_be_chosen(command, tmp_path: Path) -> None:
+    runs = []
+    for name, options in (("one", ["--threads", "1"]), ("auto", []), ("torch", ["--engine", "torch"])):
+        assert command("train", "nations", "--out", tmp_path / name, *SMALL, *options).code == 0
+        runs.append(RunFolder(tmp_path / name).read_tensors("weights.safetensors")[0])
+    assert same_bits(runs[0], runs[1])
+    assert not same_bits(runs[0], runs[2])  # the same to rounding, by other means
+    for name in runs[0]:
+        assert float((runs[0][name] - runs[2][name]).abs().max()) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--set", "rats=1"], "unknown setting 'rats'; did you mean 'rate'"),
+        (["--set", "rate=fast"], "rate"),
+        (["--set", "rate"], "FIELD=VALUE"),
+        (["--model", "transz"], "did you mean"),
+        (["--recipe", "classic"], "no recipe 'classic'"),
+        (["--recipe", "missing.toml"], "missing.toml"),
+        (["--threads", "1000"], "threads"),
+        (["--resume"], "not a run folder"),
+        (["--engine", "numba", "--set", "metric=full", "--set", "metric_update=gradient"], "engine"),
+    ],
+)
+def test_wrong_options_are_errors_and_write_nothing(command, tmp_path: Path, options: list[str], message: str) -> None:
+    result = command("train", "nations", "--out", tmp_path / "run", *options)
+    assert result.code == 2
+    assert message in result.err
+    assert "Traceback" not in result.err
+    assert not (tmp_path / "run" / "weights.safetensors").exists()
+
+
+def test_a_recipe_of_ones_own(command, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('model = "um"\ndim = 4\nrounds = 2\n')
+    run = tmp_path / "run"
+    assert command("train", "nations", "--out", run, "--recipe", tmp_path / "mine.toml", "--model", "um").code == 0
+    assert (RunFolder(run).recipe().model, RunFolder(run).recipe().rounds) == ("um", 2)
+
+
+def test_a_file_of_ones_own_is_split_and_trained(command, tmp_path: Path) -> None:
+    rows = [f"film{i % 20},relation{i % 3},person{i % 7}" for i in range(400)]
+    (tmp_path / "films.csv").write_text("\n".join(rows) + "\n")
+    options = ["--split", "0.8,0.1,0.1", "--set", "validate_every=1"]
+    result = command("train", tmp_path / "films.csv", "--out", tmp_path / "run", *SMALL, *options)
+    assert result.code == 0
+
+
+def test_demo_shows_scores_predictions_and_a_picture(command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = command("demo")
+    assert result.code == 0
+    assert "Hits@10" in result.out
+    assert "virus causes ?" in result.out
+    assert (tmp_path / "runs" / "demo" / "training.png").read_bytes().startswith(b"\x89PNG")
+    assert command("demo", "--json").code == 0  # a second time, over the first
