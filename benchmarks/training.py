@@ -20,9 +20,8 @@ ROUNDS = 20
 BATCHES = (1024, 4096, 16384, 65536)
 SETTINGS = {"wn18": {"dim": 50, "rate": 0.001, "margin": 2.0}, "fb15k": {"dim": 200, "rate": 0.002, "margin": 3.2}}
 
-#: Run in a process of its own, so that the peak memory is that of this training alone.
+#: Run in a process of its own, so that the peak memory is that of this training alone (VmHWM: ru_maxrss would start from the parent's).
 PAPER = """
-import resource, time
 import transa
 from transa.training import Trainer, load_recipe
 graph = transa.load("fb15k")
@@ -30,7 +29,7 @@ recipe = load_recipe("transa", "paper", "fb15k", {"rounds": 3})
 trainer = Trainer(graph, recipe)
 times = []
 trainer.fit(lambda progress: times.append(progress.seconds))
-print((times[-1] - times[0]) / 2, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+print((times[-1] - times[0]) / 2, next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024)
 """
 
 
