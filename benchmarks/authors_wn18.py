@@ -1,4 +1,4 @@
-"""`transa train wn18 --recipe authors`: filtered Hits@10 on the test split, with the closed-form metric and with L1 on the same vectors.
+"""`transa train wn18 --recipe authors`: filtered ranks on the test split, with the closed-form metric and with L1 on its vectors.
 
 TRANSA_DATA=... python benchmarks/authors_wn18.py
 """

@@ -26,7 +26,8 @@ started = time.perf_counter()
 graph = transa.load(sys.argv[1])
 seconds = time.perf_counter() - started
 graph.training_facts.tails
-print(len(graph), len(graph.entities), seconds, next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024)
+peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024
+print(len(graph), len(graph.entities), seconds, peak)
 """
 
 

@@ -34,9 +34,10 @@ def speed_table() -> str:
     paper, big = training["paper"], reading["ten_million"]
     rows += [
         "",
-        f"A round of TransA's `paper` recipe on FB15K with full 200 x 200 metrics costs {paper['ratio_to_transe']:.1f} TransE rounds, at a",
-        f"peak of {paper['peak_memory_gigabytes']:.2f} GB. Ten million triples are read in {big['seconds']:.0f} s at a peak of",
-        f"{big['peak_memory_gigabytes']:.2f} GB.",
+        "A round of TransA's `paper` recipe on FB15K, with full 200 x 200 metrics, costs {:.1f} TransE rounds at a peak of {:.2f} GB.".format(
+            paper["ratio_to_transe"], paper["peak_memory_gigabytes"]
+        ),
+        "Ten million triples are read in {seconds:.0f} s at a peak of {peak_memory_gigabytes:.2f} GB.".format(**big),
     ]
     return "\n".join(rows)
 

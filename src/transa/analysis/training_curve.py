@@ -7,6 +7,7 @@ from pathlib import Path
 
 from transa.errors import InputError
 from transa.storage import atomic_file
+from transa.training import RunFolder
 
 
 def plot_training(run: Path, target: Path) -> Path:
@@ -24,16 +25,17 @@ def plot_training(run: Path, target: Path) -> Path:
     left.plot([row["round"] for row in rows], [row["loss"] for row in rows], color="#0072B2", label="loss")
     left.set_xlabel("round")
     left.set_ylabel("mean loss of a positive", color="#0072B2")
-    left.set_ylim(bottom=0)
+    left.set_yscale("log")
     scored = [row for row in rows if row["validation"] is not None]
     if scored:
         right = left.twinx()
         right.plot(
             [row["round"] for row in scored], [row["validation"] for row in scored], "o-", color="#D55E00", markersize=3
         )
-        right.set_ylabel("validation score", color="#D55E00")
+        right.set_ylabel("score on valid", color="#D55E00")
         right.set_ylim(0, 1)
-    left.set_title(f"Training of {run.name}")
+    config = RunFolder(run).config()
+    left.set_title(f"{config['recipe']['model']} on {config.get('source') or 'a graph'}, k = {config['recipe']['dim']}")
     with atomic_file(target, overwrite=True) as file:
         figure.savefig(file, format="png", dpi=120)
     return target
