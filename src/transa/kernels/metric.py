@@ -15,7 +15,7 @@ from transa.kernels.codes import PSD
 from transa.kernels.facts import corrupt_one
 from transa.kernels.losses import loss_and_factors
 from transa.kernels.random import draw
-from transa.kernels.scores import FAST
+from transa.kernels.scores import FAST, spread
 
 #: Triples whose residuals are multiplied at once in the closed form.
 CHUNK = 256
@@ -76,20 +76,7 @@ def grouped_gradient_phase(  # type: ignore[no-untyped-def]
                     if kind != PSD:
                         bent = bent if e > 0 else (-bent if e < 0 else vectors.dtype.type(0))
                     gradients[place, i] = bent
-                if j < 0:
-                    for i in range(size):
-                        gradients[base + 1, i] = -gradients[base, i]
-                        gradients[base + 2, i] = gradients[base, i]
-                elif at_head[b, j]:
-                    for i in range(size):
-                        gradients[base + 1, i] -= gradients[place, i]
-                        gradients[base + 2, i] += gradients[place, i]
-                else:
-                    for i in range(size):
-                        bent = gradients[place, i]
-                        gradients[base, i] += bent
-                        gradients[base + 2, i] += bent
-                        gradients[place, i] = -bent
+                spread(gradients, base, j, j >= 0 and at_head[b, j])
 
 
 @njit(parallel=True, fastmath=FAST, cache=True)

@@ -102,3 +102,28 @@ def add_metric_gradient(e, place, metric, row, factor, out, b):  # type: ignore[
         slope *= 2 * factor
         for i in range(size):
             out[b, m, i] += slope * abs(e[place, i])
+
+
+@njit(fastmath=FAST, forceinline=True)
+def spread(gradients, base, j, replaced):  # type: ignore[no-untyped-def]
+    """Pass the gradient by a residual on to the rows it is made of.
+
+    Row `base` holds the gradient of the head, the next two those of tail and relation, and row base + 3 + j that of the entity of
+    negative j. The residual's own gradient stands in the first of these for the positive (j = -1) and in the last for a negative, of
+    which `replaced` tells whether its entity is the head.
+    """
+    size = gradients.shape[1]
+    if j < 0:
+        for i in range(size):
+            gradients[base + 1, i] = -gradients[base, i]
+            gradients[base + 2, i] = gradients[base, i]
+    elif replaced:
+        for i in range(size):
+            gradients[base + 1, i] -= gradients[base + 3 + j, i]
+            gradients[base + 2, i] += gradients[base + 3 + j, i]
+    else:
+        for i in range(size):
+            g = gradients[base + 3 + j, i]
+            gradients[base, i] += g
+            gradients[base + 2, i] += g
+            gradients[base + 3 + j, i] = -g

@@ -21,7 +21,7 @@ from transa.kernels.losses import loss_and_factors
 from transa.kernels.optimizers import update_row
 from transa.kernels.prefetch import AHEAD, prefetch_row
 from transa.kernels.random import half_bits, shuffled_position
-from transa.kernels.scores import FAST, add_metric_gradient, differentiate, residual_score
+from transa.kernels.scores import FAST, add_metric_gradient, differentiate, residual_score, spread
 
 #: Rows that lie together in memory (here 8) have the same owner, which keeps cache lines from going back and forth.
 NEIGHBOURS = 3
@@ -70,20 +70,7 @@ def _gradients(  # type: ignore[no-untyped-def]
         if learned:
             add_metric_gradient(gradients, place, metric, relation, scale, metric_gradients, b)
         differentiate(kind, gradients, place, metric, relation, value, scale, slopes[b])
-        if j < 0:
-            for i in range(size):
-                gradients[base + 1, i] = -gradients[base, i]
-                gradients[base + 2, i] = gradients[base, i]
-        elif at_head[b, j]:
-            for i in range(size):
-                gradients[base + 1, i] -= gradients[place, i]
-                gradients[base + 2, i] += gradients[place, i]
-        else:
-            for i in range(size):
-                g = gradients[place, i]
-                gradients[base, i] += g
-                gradients[base + 2, i] += g
-                gradients[place, i] = -g
+        spread(gradients, base, j, j >= 0 and at_head[b, j])
     return total, violations, active
 
 
