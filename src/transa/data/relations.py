@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from transa.data.facts import KnownFacts, distinct
 from transa.data.graph import Triples
@@ -90,6 +89,8 @@ def related_pairs(triples: Triples, num_entities: int, num_relations: int) -> li
 
     Such pairs are what FB15K and WN18 leak from train into test (Toutanova and Chen 2015; Akrami et al. 2020).
     """
+    from scipy import sparse
+
     facts = distinct(triples, num_entities, num_relations)
     heads, relations, tails = facts.T.astype(np.int64)
     forward, backward = heads * num_entities + tails, tails * num_entities + heads

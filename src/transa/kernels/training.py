@@ -27,7 +27,7 @@ from transa.kernels.scores import FAST, add_metric_gradient, differentiate, resi
 NEIGHBOURS = 3
 
 
-@njit(fastmath=FAST, forceinline=True)
+@njit(fastmath=FAST, inline="always")
 def _gradients(  # type: ignore[no-untyped-def]
     head, relation, tail, b, negatives, at_head, vectors, num_entities, metric, weight, kind, root, loss, margin, temperature,
     scores, factors, slopes, gradients, metric_gradients,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numba
@@ -114,7 +115,7 @@ class NumbaEngine:
         factor = self.recipe.rate_factor(number)
         rates = np.array(self.rates, self.vectors.dtype) * self.vectors.dtype.type(factor)
         loss, violations = 0.0, 0
-        with one_blas_thread():
+        with one_blas_thread() if self.model.grouped else nullcontext():
             begin = ahead = 0
             for batch in self.rounds.batches:
                 self._steps += 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import scipy.linalg.cython_blas  # noqa: F401  (kernels call it; loaded here, so that its threads can be limited)
 from threadpoolctl import threadpool_limits
 
 from transa.errors import InputError
@@ -28,5 +27,7 @@ def set_threads(threads: int | None) -> int:
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Keep matrix products inside parallel kernels to the thread they are called from."""
+    import scipy.linalg.cython_blas  # noqa: F401  (kernels call it; it must be loaded for its threads to be limited)
+
     with threadpool_limits(1, user_api="blas"):
         yield
