@@ -17,7 +17,8 @@ here: it works on groups of triples of one relation, as matrix products (`transa
 
 The functions take tables and row numbers, not rows: a row cut out as an array of its own would have its owner counted, by an atomic
 operation that threads wait for. They are always inlined: a function compiled twice, once by itself and once with its caller, may
-round differently, and results would depend on whether the compiled code came from the cache.
+round differently, and results would depend on whether the compiled code came from the cache. A metric, or the gradient of one, that
+there is not is None, so that the compiler leaves out what belongs to it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from transa.kernels.codes import L1, L2, SQUARED_L2
+from transa.kernels.codes import L1, L2
 
 #: Reordering of sums lets the compiler use vector instructions. NaN and infinity keep their meaning.
 FAST = {"reassoc", "nsz", "arcp", "contract"}
@@ -36,19 +37,7 @@ def residual_score(kind, vectors, head, relation, tail, out, place, metric, row)
     """Write head + relation - tail to ``out[place]`` and return its f under the metric of `row`."""
     size = vectors.shape[1]
     total = vectors.dtype.type(0)
-    if kind == L1:
-        for i in range(size):
-            e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
-            out[place, i] = e
-            total += abs(e)
-    elif kind <= SQUARED_L2:
-        for i in range(size):
-            e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
-            out[place, i] = e
-            total += e * e
-        if kind == L2:
-            total = np.sqrt(total)
-    else:
+    if metric is not None:
         for i in range(size):
             e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
             out[place, i] = e
@@ -58,6 +47,19 @@ def residual_score(kind, vectors, head, relation, tail, out, place, metric, row)
             for i in range(size):
                 part += metric[row, m, i] * abs(out[place, i])
             total += part * part
+    else:
+        if kind == L1:
+            for i in range(size):
+                e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+                out[place, i] = e
+                total += abs(e)
+        else:
+            for i in range(size):
+                e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+                out[place, i] = e
+                total += e * e
+            if kind == L2:
+                total = np.sqrt(total)
     return total
 
 
@@ -66,15 +68,7 @@ def differentiate(kind, e, place, metric, row, value, factor, slopes):  # type: 
     """Overwrite the residual ``e[place]`` with factor * df/de, where `value` is f and `slopes` has room for the metric's rows."""
     size = e.shape[1]
     zero = e.dtype.type(0)
-    if kind == L1:
-        for i in range(size):
-            x = e[place, i]
-            e[place, i] = factor if x > zero else (-factor if x < zero else zero)
-    elif kind <= SQUARED_L2:
-        scale = factor / max(value, e.dtype.type(1e-12)) if kind == L2 else 2 * factor
-        for i in range(size):
-            e[place, i] *= scale
-    else:
+    if metric is not None:
         for m in range(1, metric.shape[1]):
             part = zero
             for i in range(size):
@@ -87,21 +81,40 @@ def differentiate(kind, e, place, metric, row, value, factor, slopes):  # type: 
                 bent += slopes[m] * metric[row, m, i]
             bent = bent if x > zero else (-bent if x < zero else zero)
             e[place, i] = 2 * factor * (metric[row, 0, i] * x + bent)
+    else:
+        if kind == L1:
+            for i in range(size):
+                x = e[place, i]
+                e[place, i] = factor if x > zero else (-factor if x < zero else zero)
+        else:
+            scale = factor / max(value, e.dtype.type(1e-12)) if kind == L2 else 2 * factor
+            for i in range(size):
+                e[place, i] *= scale
+
+
+@njit(fastmath=FAST, forceinline=True)
+def clear_metric_gradient(out, b):  # type: ignore[no-untyped-def]
+    """Set ``out[b]`` to 0, where the metric is learned."""
+    if out is not None:
+        for m in range(out.shape[1]):
+            for i in range(out.shape[2]):
+                out[b, m, i] = 0
 
 
 @njit(fastmath=FAST, forceinline=True)
 def add_metric_gradient(e, place, metric, row, factor, out, b):  # type: ignore[no-untyped-def]
-    """Add factor * df/dmetric to ``out[b]`` (codes 3 and 4)."""
-    size = e.shape[1]
-    for i in range(size):
-        out[b, 0, i] += factor * e[place, i] * e[place, i]
-    for m in range(1, metric.shape[1]):
-        slope = e.dtype.type(0)
+    """Add factor * df/dmetric to ``out[b]`` (codes 3 and 4), where the metric is learned."""
+    if out is not None:
+        size = e.shape[1]
         for i in range(size):
-            slope += metric[row, m, i] * abs(e[place, i])
-        slope *= 2 * factor
-        for i in range(size):
-            out[b, m, i] += slope * abs(e[place, i])
+            out[b, 0, i] += factor * e[place, i] * e[place, i]
+        for m in range(1, metric.shape[1]):
+            slope = e.dtype.type(0)
+            for i in range(size):
+                slope += metric[row, m, i] * abs(e[place, i])
+            slope *= 2 * factor
+            for i in range(size):
+                out[b, m, i] += slope * abs(e[place, i])
 
 
 @njit(fastmath=FAST, forceinline=True)

@@ -21,7 +21,14 @@ from transa.kernels.losses import loss_and_factors
 from transa.kernels.optimizers import update_row
 from transa.kernels.prefetch import AHEAD, prefetch_row
 from transa.kernels.random import half_bits, shuffled_position
-from transa.kernels.scores import FAST, add_metric_gradient, differentiate, residual_score, spread
+from transa.kernels.scores import (
+    FAST,
+    add_metric_gradient,
+    clear_metric_gradient,
+    differentiate,
+    residual_score,
+    spread,
+)
 
 #: Rows that lie together in memory (here 8) have the same owner, which keeps cache lines from going back and forth.
 NEIGHBOURS = 3
@@ -37,7 +44,6 @@ def _gradients(  # type: ignore[no-untyped-def]
 
     `gradients` has 3 + K rows for each positive: head, tail, relation and the entities of the negatives.
     """
-    size = vectors.shape[1]
     count = negatives.shape[1]
     base = b * (3 + count)
     like = vectors.dtype.type
@@ -52,11 +58,7 @@ def _gradients(  # type: ignore[no-untyped-def]
     total, violations, active = loss_and_factors(loss, margin, temperature, scores, factors, b)
     if not active:
         return total, violations, active
-    learned = metric_gradients.shape[1] > 0
-    if learned:
-        for m in range(metric_gradients.shape[1]):
-            for i in range(size):
-                metric_gradients[b, m, i] = 0
+    clear_metric_gradient(metric_gradients, b)
     for j in range(-1, count):
         factor = factors[b, j + 1]
         if factor == 0 and j >= 0:
@@ -67,8 +69,7 @@ def _gradients(  # type: ignore[no-untyped-def]
         if root:  # the chain rule through the square root
             scale = like(factor * weight / (2 * max(value, like(1e-12))))
             value *= value
-        if learned:
-            add_metric_gradient(gradients, place, metric, relation, scale, metric_gradients, b)
+        add_metric_gradient(gradients, place, metric, relation, scale, metric_gradients, b)
         differentiate(kind, gradients, place, metric, relation, value, scale, slopes[b])
         spread(gradients, base, j, j >= 0 and at_head[b, j])
     return total, violations, active
@@ -202,7 +203,7 @@ def metric_phase(  # type: ignore[no-untyped-def]
 
 @njit(parallel=True, fastmath=FAST, cache=True)
 def lock_free_phase(  # type: ignore[no-untyped-def]
-    chunk, triples, start, stop, step, negatives, at_head, vectors, num_entities, metric, weights, kind, root, loss, margin,
+    chunk, triples, start, stop, step, negatives, at_head, vectors, num_entities, metric, rows, weights, kind, root, loss, margin,
     temperature, losses, violations, first, second, optimizer, rates, penalties, constraints,
 ):  # fmt: skip
     """Gradients and steps together, positive by positive, in chunks that run side by side. The metric is not learned here."""
@@ -210,9 +211,8 @@ def lock_free_phase(  # type: ignore[no-untyped-def]
     for c in prange((stop - start + chunk - 1) // chunk):
         scores = np.empty((1, 1 + count), vectors.dtype)
         factors = np.empty((1, 1 + count), vectors.dtype)
-        slopes = np.empty((1, metric.shape[1]), vectors.dtype)
+        slopes = np.empty((1, rows), vectors.dtype)
         gradients = np.empty((3 + count, vectors.shape[1]), vectors.dtype)
-        metric_gradients = np.empty((1, 0, 0), vectors.dtype)
         own_negatives = np.empty((1, count), negatives.dtype)
         own_at_head = np.empty((1, count), np.bool_)
         for b in range(c * chunk, min((c + 1) * chunk, stop - start)):
@@ -224,8 +224,7 @@ def lock_free_phase(  # type: ignore[no-untyped-def]
             relation = triples[start + b, 1]
             losses[b], violations[b], active = _gradients(
                 triples[start + b, 0], relation, triples[start + b, 2], 0, own_negatives, own_at_head, vectors, num_entities,
-                metric, weights[relation], kind, root, loss, margin, temperature, scores, factors, slopes, gradients,
-                metric_gradients,
+                metric, weights[relation], kind, root, loss, margin, temperature, scores, factors, slopes, gradients, None,
             )  # fmt: skip
             if not active:
                 continue

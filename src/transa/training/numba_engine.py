@@ -13,7 +13,7 @@ from torch import Tensor
 
 from transa.data import KnowledgeGraph
 from transa.kernels import training as kernels
-from transa.kernels.codes import FREE, SGD
+from transa.kernels.codes import DIAGONAL, FREE, LOW_RANK, SGD
 from transa.kernels.metric import grouped_gradient_phase
 from transa.models import Model
 from transa.training.engine import RoundReport
@@ -72,6 +72,7 @@ class NumbaEngine:
         self.weights = np.ones(model.num_relations, kind) if weights is None else weights.numpy()
         metric = model.relation.get("metric")
         self.metric = np.zeros((model.num_relations, 0, model.dim), kind) if metric is None else metric.numpy()
+        self.scored = self.metric if self.kernel.kind in (DIAGONAL, LOW_RANK) else None
 
     def _configure(self, recipe: Recipe) -> None:
         settings = table_settings(self.model, recipe)
@@ -159,11 +160,11 @@ class NumbaEngine:
                     self.at_head,
                     self.vectors,
                     entities,
-                    self.metric,
+                    self.scored,
                     self.weights,
                 ),
-                *(*self._objective(), self.scores, self.factors, self.slopes, self.gradients, self.metric_gradients),
-                *(self.losses, self.violations, self.active),
+                *(*self._objective(), self.scores, self.factors, self.slopes, self.gradients),
+                *(self.metric_gradients if self.learned else None, self.losses, self.violations, self.active),
             )
         threads = len(self.touched)
         kernels.update_phase(
@@ -199,8 +200,16 @@ class NumbaEngine:
     def _step_lock_free(self, batch: Batch, rates: npt.NDArray[Any]) -> None:
         kernels.lock_free_phase(
             *(LOCK_FREE_CHUNK, self.rounds.triples, batch.start, batch.stop, self._steps, self.negatives, self.at_head),
-            *(self.vectors, self.model.num_entities, self.metric, self.weights, *self._objective(), self.losses),
-            *(self.violations, self.first, self.second, self.optimizer, rates, self.penalties, self.constraints),
+            *(
+                self.vectors,
+                self.model.num_entities,
+                self.scored,
+                self.metric.shape[1],
+                self.weights,
+                *self._objective(),
+            ),
+            *(self.losses, self.violations, self.first, self.second, self.optimizer, rates, self.penalties),
+            self.constraints,
         )
 
     def state(self) -> dict[str, Tensor]:
