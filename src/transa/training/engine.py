@@ -46,7 +46,7 @@ class Engine(Protocol):
     def state(self) -> dict[str, Tensor]:
         """Return the optimiser's state; with the model's tables and the number of the round it is all that training needs."""
 
-    def load_state(self, state: dict[str, Tensor], number: int) -> None:
+    def load_state(self, state: dict[str, Tensor]) -> None:
         """Take up the state after a round."""
 
 

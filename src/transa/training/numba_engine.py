@@ -224,7 +224,7 @@ class NumbaEngine:
             "steps": torch.tensor([self._steps])
         }
 
-    def load_state(self, state: dict[str, Tensor], number: int) -> None:
+    def load_state(self, state: dict[str, Tensor]) -> None:
         """Take up the state after a round."""
         self._steps = int(state["steps"][0])
         for name in ("first", "second", "metric_first", "metric_second"):

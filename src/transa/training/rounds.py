@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from transa.data import Corruptor, KnowledgeGraph
+from transa.data.corruption import PURPOSE
 from transa.data.graph import Triples
 from transa.kernels.facts import corrupt_pairs
 from transa.kernels.random import stream
 from transa.kernels.training import arrange, shuffle
 
-#: Purposes of random numbers; each has a sequence of its own.
-CORRUPT, SHUFFLE, GROUP, CLOSED_FORM = 1, 2, 3, 4
+#: Purposes of random numbers; each has a sequence of its own, as corruption has (`transa.data.corruption.PURPOSE`).
+SHUFFLE, GROUP, CLOSED_FORM = 2, 3, 4
 #: Triples of one relation that stand together in a grouped batch, at most.
 GROUP_SIZE = 128
 
@@ -69,7 +70,7 @@ class Rounds:
 
     def lay_out(self, number: int) -> None:
         """Put `triples` and `batches` in the order of a round."""
-        self._key = np.uint64(stream(self.seed, CORRUPT, number))
+        self._key = np.uint64(stream(self.seed, PURPOSE, number))
         size = len(self.source)
         order = np.empty(size, dtype=np.int64)
         shuffle(np.uint64(stream(self.seed, SHUFFLE, number)), order)

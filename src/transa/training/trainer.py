@@ -240,7 +240,7 @@ class Trainer:
             table.copy_(tensors[f"model.{name}"])
         state = {name.removeprefix("engine."): table for name, table in tensors.items() if name.startswith("engine.")}
         self.round = int(notes["round"])
-        self.engine.load_state(state, self.round)
+        self.engine.load_state(state)
         self.seconds, self.best, self.best_round = float(notes["seconds"]), notes["best"], notes["best_round"]
         self._worse, self._stopped = int(notes["worse"]), bool(notes["stopped"])
         self.folder.cut_log(self.round)
