@@ -109,8 +109,8 @@ def arrange(triples, spans, order, arranged_triples, arranged_spans):  # type: i
 
 @njit(parallel=True, fastmath=FAST, cache=True)
 def gradient_phase(  # type: ignore[no-untyped-def]
-    triples, start, stop, negatives, at_head, vectors, num_entities, metric, weights, kind, root, loss, margin, temperature,
-    scores, factors, slopes, gradients, metric_gradients, losses, violations, active,
+    triples, stop, start, negatives, at_head, vectors, num_entities, metric, weights, kind, root, loss, margin, temperature,
+    scores, slopes, metric_gradients, factors, gradients, losses, violations, active,
 ):  # fmt: skip
     """Phase one: the gradients of the positives ``triples[start:stop]``, each into its own part of the buffers."""
     for b in prange(stop - start):

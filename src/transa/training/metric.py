@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -13,7 +11,7 @@ from transa.kernels.random import stream
 from transa.models import Model
 from transa.training.recipe import Recipe
 from transa.training.rounds import CLOSED_FORM, Rounds
-from transa.training.threads import one_blas_thread
+from transa.training.threads import dealt, one_blas_thread
 
 #: Relations that are projected on the PSD cone at a time: the only copies of W_r ever made are of this many.
 CHUNK = 64
@@ -38,7 +36,7 @@ def update_metric(model: Model, rounds: Rounds, recipe: Recipe, number: int) -> 
             triples.triples,
             triples.spans,
             triples.offsets,
-            dealt(np.argsort(-counts, kind="stable"), numba.get_num_threads()),
+            dealt(counts),
             np.uint64(stream(recipe.seed, CLOSED_FORM, number)),
             rounds.corruptor.head_probability,
             facts.num_entities,
@@ -62,11 +60,6 @@ def update_metric(model: Model, rounds: Rounds, recipe: Recipe, number: int) -> 
     finish_metric(raw, counts, columns, clip, scale, mean, recipe.shrinkage, recipe.prior == "ones")
     if metric.device.type != "cpu":
         metric.copy_(table)
-
-
-def dealt(order: npt.NDArray[np.int64], hands: int) -> npt.NDArray[np.int64]:
-    """Deal the largest relations out in turn, as cards, so that each thread's share of the list is about the same work."""
-    return np.concatenate([order[hand::hands] for hand in range(hands)])
 
 
 def project_psd(matrices: Tensor) -> Tensor:

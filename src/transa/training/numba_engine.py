@@ -14,7 +14,7 @@ from torch import Tensor
 from transa.data import KnowledgeGraph
 from transa.kernels import training as kernels
 from transa.kernels.codes import DIAGONAL, FREE, LOW_RANK, SGD
-from transa.kernels.metric import grouped_gradient_phase
+from transa.kernels.metric import grouped_gradient_phase, hinge_gradient_phase
 from transa.models import Model
 from transa.training.engine import RoundReport
 from transa.training.losses import LOSSES
@@ -22,7 +22,7 @@ from transa.training.optimizers import state_shapes
 from transa.training.recipe import Recipe
 from transa.training.rounds import Batch, Rounds
 from transa.training.settings import table_settings
-from transa.training.threads import one_blas_thread
+from transa.training.threads import dealt, one_blas_thread
 
 #: Corruptions that are drawn at once, for as many batches as it takes.
 DRAWN = 1 << 18
@@ -144,57 +144,34 @@ class NumbaEngine:
     def _step(self, batch: Batch, rates: npt.NDArray[Any], factor: float) -> None:
         start, stop = batch.start, batch.stop
         triples, entities = self.rounds.triples, self.model.num_entities
+        results = (self.factors, self.gradients, self.losses, self.violations, self.active)
+        corrupted = (start, self.negatives, self.at_head, self.vectors, entities)
         if self.model.grouped:
-            grouped_gradient_phase(
-                *(triples, batch.groups, start, self.negatives, self.at_head, self.vectors, entities, self.metric),
-                *(*self._objective(), self.scores, self.factors, self.gradients, self.losses, self.violations),
-                self.active,
-            )
+            work = (triples, batch.groups, dealt(np.diff(batch.groups)), *corrupted, self.metric)
+            if self.recipe.loss == "margin" and not self.kernel.root:
+                hinge_gradient_phase(*work, self.kernel.kind, self.recipe.margin, *results)
+            else:
+                grouped_gradient_phase(*work, *self._objective(), self.scores, *results)
         else:
+            learned = self.metric_gradients if self.learned else None
             kernels.gradient_phase(
-                *(
-                    triples,
-                    start,
-                    stop,
-                    self.negatives,
-                    self.at_head,
-                    self.vectors,
-                    entities,
-                    self.scored,
-                    self.weights,
-                ),
-                *(*self._objective(), self.scores, self.factors, self.slopes, self.gradients),
-                *(self.metric_gradients if self.learned else None, self.losses, self.violations, self.active),
+                *(triples, stop, *corrupted, self.scored, self.weights, *self._objective()),
+                *(self.scores, self.slopes, learned, *results),
             )
         threads = len(self.touched)
         kernels.update_phase(
-            *(threads, triples, start, stop, self._steps, self.negatives, self.factors, self.gradients),
-            *(
-                self.active,
-                self.slots,
-                self.touched,
-                entities,
-                self.vectors,
-                self.first,
-                self.second,
-                self.optimizer,
-                rates,
-            ),
+            *(threads, triples, start, stop, self._steps, self.negatives, self.factors, self.gradients, self.active),
+            *(self.slots, self.touched, entities, self.vectors, self.first, self.second, self.optimizer, rates),
             *(self.penalties, self.constraints),
         )
         if self.learned:
             kind = self.vectors.dtype.type
             relations, size = len(self.metric), self.metric[0].size
+            rate, penalty = kind(self.learned.rate) * kind(factor), kind(self.learned.penalty)
             kernels.metric_phase(
-                *(threads, triples, start, stop, self._steps, self.metric_gradients.reshape(-1, size)),
-                *(self.active, self.metric_slots, self.metric.reshape(relations, size), self.metric_first),
-                *(
-                    self.metric_second,
-                    self.optimizer,
-                    kind(self.learned.rate) * kind(factor),
-                    kind(self.learned.penalty),
-                ),
-                self.learned.constraint,
+                *(threads, triples, start, stop, self._steps, self.metric_gradients.reshape(-1, size), self.active),
+                *(self.metric_slots, self.metric.reshape(relations, size), self.metric_first, self.metric_second),
+                *(self.optimizer, rate, penalty, self.learned.constraint),
             )
 
     def _step_lock_free(self, batch: Batch, rates: npt.NDArray[Any]) -> None:

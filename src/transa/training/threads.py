@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from transa.errors import InputError
@@ -31,3 +34,12 @@ def one_blas_thread() -> Iterator[None]:
 
     with threadpool_limits(1, user_api="blas"):
         yield
+
+
+def dealt(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return an order of work that a parallel loop cuts into even parts: the largest are dealt out in turn, as cards."""
+    import numba
+
+    hands = numba.get_num_threads()
+    order = np.argsort(-sizes, kind="stable")
+    return np.concatenate([order[hand::hands] for hand in range(hands)])
