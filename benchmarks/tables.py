@@ -34,7 +34,8 @@ def speed_table() -> str:
     paper, big = training["paper"], reading["ten_million"]
     rows += [
         "",
-        "A round of TransA's `paper` recipe on FB15K, with full 200 x 200 metrics, takes {:.1f} s ({:.1f} TransE rounds) at a peak of {:.2f} GB.".format(
+        "A round of TransA's `paper` recipe on FB15K, with full 200 x 200 metrics, takes {:.1f} s ({:.1f} TransE rounds) "
+        "at a peak of {:.2f} GB.".format(
             paper["seconds_per_round"], paper["ratio_to_transe"], paper["peak_memory_gigabytes"]
         ),
         "Ten million triples are read in {seconds:.0f} s at a peak of {peak_memory_gigabytes:.2f} GB.".format(**big),
