@@ -39,7 +39,7 @@ def test_a_run_folder_holds_all_that_is_needed(tmp_path: Path) -> None:
     model = trainer.fit()
     run = RunFolder(tmp_path / "run")
     assert run.recipe() == recipe
-    assert run.vocabularies()[0] == UMLS.entities
+    assert run.graph() == UMLS
     assert same_bits(run.model().tensors(), model.tensors())
     rounds = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     assert [row["round"] for row in rounds] == [1, 2, 3, 4, 5, 6]

@@ -2,8 +2,7 @@
 
 ====================== =======================================================================
 config.json            format and package version, recipe, source of the graph, engine
-entities.parquet,      the vocabularies
-relations.parquet
+graph/                 the graph, so that evaluation and prediction need nothing else
 log.jsonl              a line for each round
 checkpoint.safetensors the state after a round, from which training goes on
 best.safetensors       the tables of the round that validated best, where there is validation
@@ -22,15 +21,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
 from transa import __version__
-from transa.data import KnowledgeGraph, Vocabulary
+from transa.data import KnowledgeGraph, load
 from transa.errors import InputError
 from transa.models import Model, build
 from transa.storage import atomic_file
@@ -75,10 +72,8 @@ class RunFolder:
     # ------------------------------------------------------------------ writing
 
     def write_start(self, graph: KnowledgeGraph, recipe: Recipe, **details: Any) -> None:
-        """Write what is known before training: configuration and vocabularies."""
-        for kind, vocabulary in (("entities", graph.entities), ("relations", graph.relations)):
-            with atomic_file(self.path / f"{kind}.parquet", overwrite=True) as file:
-                pq.write_table(vocabulary.to_table(), file)
+        """Write what is known before training: configuration and graph."""
+        graph.save(self.path / "graph", overwrite=True)
         self.write_json(
             "config.json",
             {
@@ -158,16 +153,9 @@ class RunFolder:
             raise InputError("expected a recipe", path=self.path / "config.json")
         return recipe_from(recipe)
 
-    def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
-        """Return the names of entities and relations."""
-        entities, relations = (self._vocabulary(f"{kind}.parquet") for kind in ("entities", "relations"))
-        return entities, relations
-
-    def _vocabulary(self, name: str) -> Vocabulary:
-        try:
-            return Vocabulary.from_table(pq.read_table(self.path / name, partitioning=None))
-        except (OSError, KeyError, pa.ArrowException) as error:
-            raise InputError(f"missing or not readable ({error})", path=self.path / name) from None
+    def graph(self) -> KnowledgeGraph:
+        """Return the graph of the run."""
+        return load(self.path / "graph")
 
     def read_tensors(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Read tables and the plain values beside them."""
@@ -185,9 +173,12 @@ class RunFolder:
     def model(self) -> Model:
         """Return the trained model."""
         recipe = self.recipe()
-        entities, relations = self.vocabularies()
-        model = build(recipe.model, len(entities), len(relations), recipe.dim, **recipe.options)
+        sizes = self.config().get("graph", {})
         tensors, _ = self.read_tensors("weights.safetensors")
+        try:
+            model = build(recipe.model, int(sizes["entities"]), int(sizes["relations"]), recipe.dim, **recipe.options)
+        except (KeyError, TypeError, ValueError):
+            raise InputError("expected the numbers of entities and relations", path=self.path / "config.json") from None
         return model.load(tensors)
 
 
