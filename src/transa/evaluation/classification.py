@@ -215,7 +215,7 @@ def classify(
         split=split,
         population=len(whole),
         calibrator=calibrator,
-        notes=tuple(_notes(split, valid, whole, part, seed)),
+        notes=tuple(_notes(split, valid, whole, part, seed, calibrator)),
         entities=graph.entities,
         relations=graph.relations,
     )
@@ -310,13 +310,19 @@ def _check(model: Model, graph: KnowledgeGraph, split: Split, seed: int, limit: 
 
 
 def _notes(
-    split: Split, valid: LabelledTriples, whole: LabelledTriples, part: LabelledTriples, seed: int
+    split: Split,
+    valid: LabelledTriples,
+    whole: LabelledTriples,
+    part: LabelledTriples,
+    seed: int,
+    calibrator: Calibrator | None,
 ) -> Iterator[str]:
     unlabelled = [name for name, rows in {"valid": valid, split: whole}.items() if rows.sampled]
     if unlabelled:
         have = "has" if len(unlabelled) == 1 else "have"
         yield f"{' and '.join(unlabelled)} {have} no labels: one false triple was drawn for each true one (seed {seed})"
     if split == "valid":
-        yield "thresholds and calibration were chosen on these very triples: the figures flatter the model"
+        fitted = "thresholds were" if calibrator is None else "thresholds and calibration were"
+        yield f"{fitted} chosen on these very triples: the figures flatter the model"
     if len(part) < len(whole):
         yield f"an estimate from {len(part):,} of {len(whole):,} triples, drawn at random (seed {seed})"
