@@ -131,7 +131,9 @@ def test_nothing_of_test_reaches_thresholds_or_calibration(
 
 
 def test_labels_of_test_do_not_decide_what_is_drawn_for_valid() -> None:
-    graph = replace(labelled(), valid_labels=None)
+    graph = replace(labelled(size=800), valid_labels=None)  # so many that most draws have test triples to avoid
+    drawn = [LabelledTriples.of(each, "valid").triples for each in (graph, flipped(graph))]
+    np.testing.assert_array_equal(*drawn)
     before, after = classify(on_a_line(), graph), classify(on_a_line(), flipped(graph))
     assert before.thresholds == after.thresholds
     assert before.sampled
@@ -152,6 +154,15 @@ def test_a_triple_is_true_where_its_score_is_below_its_threshold() -> None:
     for (_, relation, _), score, decision in zip(graph.test.tolist(), distances, found.decisions, strict=True):
         threshold = found.thresholds[relation] if relation < 3 else found.global_threshold
         assert decision == (1 if score < threshold else -1)
+
+
+def test_a_score_at_the_threshold_is_not_below_it() -> None:
+    # On valid, true at distance 1 and false at 7: the threshold is (1 + 49) / 2 = 25, which is distance 5.
+    valid, test = [[0, 0, 1], [0, 0, 7]], [[0, 0, 4], [0, 0, 5], [0, 0, 6]]
+    graph = KnowledgeGraph.from_ids([[0, 0, 1]], valid, test, entities=8, valid_labels=[1, -1], test_labels=[1, 1, 1])
+    found = classify(on_a_line(8, 1), graph)
+    assert found.thresholds == {0: 25.0}
+    assert found.decisions.tolist() == [1, -1, -1]
 
 
 def test_the_summary_is_that_of_scikit_learn() -> None:
