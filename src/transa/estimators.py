@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self
 from transa.data import KnowledgeGraph
 from transa.data.graph import SPLITS, Split
 from transa.errors import InputError
-from transa.evaluation import LinkPrediction, link_prediction
+from transa.evaluation import Classification, LinkPrediction, classify, link_prediction
+from transa.evaluation.calibration import Method
 from transa.inference import Prediction, predict
 from transa.models import Model
 from transa.training import Options, Progress, Recipe, Trainer, load_recipe
@@ -74,6 +75,12 @@ class Estimator:
     def evaluate(self, graph: KnowledgeGraph, split: Split = "test") -> LinkPrediction:
         """Rank the head and the tail of each true triple of a split among all entities, known facts of all splits left out."""
         return link_prediction(self.model, graph.positives(split), graph.known(*SPLITS))
+
+    def classify(
+        self, graph: KnowledgeGraph, split: Split = "test", *, seed: int = 0, calibration: Method | None = "isotonic"
+    ) -> Classification:
+        """Tell true triples of a split from false ones, with thresholds from the validation split."""
+        return classify(self.model, graph, split, seed=seed, calibration=calibration)
 
     def predict(
         self, *, relation: str, head: str | None = None, tail: str | None = None, top: int = 10

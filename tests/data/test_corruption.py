@@ -217,3 +217,8 @@ def test_another_seed_or_round_gives_other_corruptions(
 ) -> None:
     other = Corruptor(umls.training_facts, seed=seed).corrupt(umls.train, 2, round=round_)
     assert (other != corruptions).any(axis=2).mean() > 0.9
+
+
+def test_another_purpose_gives_other_corruptions(umls: KnowledgeGraph, corruptions: np.ndarray) -> None:
+    other = Corruptor(umls.training_facts, seed=3, purpose=9).corrupt(umls.train, 2, round=7)
+    assert (other != corruptions).any(axis=2).mean() > 0.9

@@ -34,9 +34,13 @@ class Corruptor:
         corruptions happen to be true.
     seed
         From 0 to 2^63 - 1. The same seed gives the same corruptions, whatever the number of threads.
+    purpose
+        Another purpose gives other corruptions, so that what is drawn to evaluate is not drawn as in training.
     """
 
-    def __init__(self, facts: KnownFacts, sampling: Sampling = "bern", seed: int = 0) -> None:
+    def __init__(
+        self, facts: KnownFacts, sampling: Sampling = "bern", seed: int = 0, *, purpose: int = PURPOSE
+    ) -> None:
         if sampling not in ("uniform", "bern"):
             raise InputError(f"unknown sampling {sampling!r}; expected 'uniform' or 'bern'")
         if not 0 <= seed < 2**63:
@@ -44,6 +48,7 @@ class Corruptor:
         self.facts = facts
         self.sampling = sampling
         self.seed = seed
+        self.purpose = purpose
         self.head_probability: npt.NDArray[np.float64] = np.full(facts.num_relations, 0.5)
         if sampling == "bern":
             self.head_probability = RelationStatistics.of(facts).head_probability
@@ -78,7 +83,7 @@ class Corruptor:
             0,
             len(triples),
             first,
-            np.uint64(stream(self.seed, PURPOSE, round)),
+            np.uint64(stream(self.seed, self.purpose, round)),
             self.head_probability,
             self.facts.num_entities,
             self.facts.heads.answers,

@@ -1,6 +1,7 @@
 """Evaluation: link prediction and triple classification."""
 
-from transa.evaluation.classification import accuracy
+from transa.evaluation.calibration import Calibrator
+from transa.evaluation.classification import Classification, accuracy, classify
 from transa.evaluation.link_prediction import LinkPrediction, link_prediction
 
-__all__ = ["LinkPrediction", "accuracy", "link_prediction"]
+__all__ = ["Calibrator", "Classification", "LinkPrediction", "accuracy", "classify", "link_prediction"]

@@ -1,16 +1,224 @@
-"""Triple classification: a triple is true where its score is below its relation's threshold."""
+"""Triple classification: a triple is true where its score is below its relation's threshold.
+
+The threshold of a relation is the one with the highest accuracy on its validation triples; a relation that has none takes the
+threshold that is best over all of them. The margin of a triple is threshold - score.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import torch
 
-from transa.data.graph import Labels, Triples
+from transa.data.graph import KnowledgeGraph, Labels, Split, Triples
+from transa.data.vocabulary import Vocabulary
+from transa.errors import InputError
+from transa.evaluation.calibration import Calibrator, Method, Reliability, brier_score, calibrator_class
+from transa.evaluation.labelled import LabelledTriples
+from transa.evaluation.measures import average_precision, decision_measures, roc_auc, wilson_interval
+from transa.evaluation.tables import write_table
 from transa.models import Model
 
 #: Triples that are scored at a time.
 CHUNK = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class Classification:
+    """What triple classification said about each triple of a split.
+
+    Attributes
+    ----------
+    triples
+        Rows of (head, relation, tail).
+    labels, decisions
+        1 (true) or -1 (false): what is, and what was said.
+    scores
+        The model's; lower is more plausible.
+    probabilities
+        That a triple is true, from its margin; None without calibration.
+    thresholds
+        Of each relation that has validation triples, by id.
+    global_threshold
+        Of all other relations.
+    sampled
+        Whether false triples were drawn, because valid or the split that is evaluated has no labels.
+    seed
+        Of what was drawn.
+    split
+        Which split this is.
+    population
+        How many triples the split has; more than `triples` where only a sample was asked for.
+    calibrator
+        What the probabilities come from.
+    notes
+        What a reader of the figures should know.
+    entities, relations
+        The vocabularies.
+    """
+
+    triples: Triples
+    labels: Labels
+    scores: npt.NDArray[np.float64]
+    decisions: Labels
+    probabilities: npt.NDArray[np.float64] | None
+    thresholds: dict[int, float]
+    global_threshold: float
+    sampled: bool
+    seed: int
+    split: Split
+    population: int
+    calibrator: Calibrator | None
+    notes: tuple[str, ...]
+    entities: Vocabulary = field(repr=False)
+    relations: Vocabulary = field(repr=False)
+
+    @cached_property
+    def margins(self) -> npt.NDArray[np.float64]:
+        """Threshold - score: above 0 where a triple is said to be true."""
+        return _row_thresholds(self.triples, self.thresholds, self.global_threshold) - self.scores
+
+    def summary(self) -> dict[str, Any]:
+        """Return all measures as fractions, over all triples and for each relation, None where one is not defined.
+
+        AUC and average precision over all relations are those of the margins, since scores of two relations do not compare.
+        """
+        relations: dict[str, Any] = {}
+        for relation, rows in _by_relation(self.triples):
+            relations[self.relations[relation]] = {
+                "threshold": self.thresholds.get(relation, self.global_threshold),
+                **self._measures(rows),
+                "own_threshold": relation in self.thresholds,
+            }
+        return {
+            "split": self.split,
+            **self._measures(np.arange(len(self.triples))),
+            "sampled": self.sampled,
+            "seed": self.seed,
+            "global_threshold": self.global_threshold,
+            "estimate": self._estimate(),
+            "relations": relations,
+            "calibration": self._calibration(),
+            "notes": list(self.notes),
+        }
+
+    def _measures(self, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
+        labels, margins = self.labels[rows], self.margins[rows]
+        return {
+            **decision_measures(labels, self.decisions[rows]),
+            "auc": roc_auc(labels, margins),
+            "average_precision": average_precision(labels, margins),
+            "n": len(rows),
+        }
+
+    def _estimate(self) -> dict[str, Any] | None:
+        if self.population == len(self.triples):
+            return None
+        right = int((self.labels == self.decisions).sum())
+        return {
+            "population": self.population,
+            "confidence": 0.95,
+            "accuracy_interval": list(wilson_interval(right, len(self.triples))),
+        }
+
+    def _calibration(self) -> dict[str, Any] | None:
+        if self.calibrator is None or self.probabilities is None:
+            return None
+        return {
+            "method": self.calibrator.method,
+            "brier": brier_score(self.probabilities, self.labels),
+            "ece": Reliability.of(self.probabilities, self.labels).error,
+        }
+
+    def frame(self) -> pa.Table:
+        """Return every decision as an Arrow table: keys, label, score, threshold, decision and probability."""
+        heads, relations, tails = self.triples.T
+        return pa.table(
+            {
+                "head": self.entities.keys.take(pa.array(heads)),
+                "relation": self.relations.keys.take(pa.array(relations)),
+                "tail": self.entities.keys.take(pa.array(tails)),
+                "label": pa.array(self.labels),
+                "score": pa.array(self.scores),
+                "threshold": pa.array(_row_thresholds(self.triples, self.thresholds, self.global_threshold)),
+                "decision": pa.array(self.decisions),
+                "probability": pa.nulls(len(self.triples), pa.float64())
+                if self.probabilities is None
+                else pa.array(self.probabilities),
+            }
+        )
+
+    def write(self, path: Path, *, overwrite: bool = False) -> Path:
+        """Write every decision to a .csv, .tsv or .parquet file."""
+        return write_table(self.frame(), path, overwrite=overwrite)
+
+
+def classify(
+    model: Model,
+    graph: KnowledgeGraph,
+    split: Split = "test",
+    *,
+    seed: int = 0,
+    calibration: Method | None = "isotonic",
+    limit: int | None = None,
+) -> Classification:
+    """Tell true triples of a split from false ones.
+
+    Thresholds and calibration come from the validation split and from nothing else.
+
+    Parameters
+    ----------
+    model
+        What scores.
+    graph
+        The graph it was trained on. Labels are used as they are; for a split without labels, one false triple is drawn for each true
+        one, which is no triple of the graph (see `transa.evaluation.labelled`).
+    split
+        ``"test"`` or ``"valid"``.
+    seed
+        Of the false triples and of the sample.
+    calibration
+        How margins become probabilities: ``"isotonic"``, ``"platt"`` or not at all.
+    limit
+        Evaluate a random sample of this many triples; the summary then has a confidence interval of the accuracy.
+    """
+    _check(model, graph, split, seed, limit)
+    kind = None if calibration is None else calibrator_class(calibration)
+    valid = LabelledTriples.of(graph, "valid", seed)
+    valid_scores = _finite_scores(model, valid.triples)
+    thresholds, fallback = best_thresholds(valid.triples, valid_scores, valid.labels)
+    calibrator = None
+    if kind is not None:
+        margins = _row_thresholds(valid.triples, thresholds, fallback) - valid_scores
+        calibrator = kind.fit(margins, valid.labels)
+    whole = valid if split == "valid" else LabelledTriples.of(graph, split, seed)
+    part = whole if limit is None else whole.sample(limit, seed)
+    scores = _finite_scores(model, part.triples)
+    margins = _row_thresholds(part.triples, thresholds, fallback) - scores
+    return Classification(
+        triples=part.triples,
+        labels=part.labels,
+        scores=scores,
+        decisions=np.where(margins > 0, 1, -1).astype(np.int8),
+        probabilities=None if calibrator is None else calibrator.probability(margins),
+        thresholds=thresholds,
+        global_threshold=fallback,
+        sampled=valid.sampled or whole.sampled,
+        seed=seed,
+        split=split,
+        population=len(whole),
+        calibrator=calibrator,
+        notes=tuple(_notes(split, valid, whole, part, seed, calibrator)),
+        entities=graph.entities,
+        relations=graph.relations,
+    )
 
 
 def scores_of(model: Model, triples: Triples) -> npt.NDArray[np.float64]:
@@ -35,7 +243,17 @@ def best_threshold(scores: npt.NDArray[np.float64], labels: Labels) -> tuple[flo
         return float(np.nextafter(ordered[0], -np.inf)) if len(ordered) else 0.0, int(right[0])
     if best == len(ordered):
         return float(np.nextafter(ordered[-1], np.inf)), int(right[-1])
-    return float((ordered[best - 1] + ordered[best]) / 2), int(right[best])
+    below, above = float(ordered[best - 1]), float(ordered[best])
+    middle = below / 2 + above / 2
+    return middle if middle > below else above, int(right[best])  # between neighbouring numbers there is no middle
+
+
+def best_thresholds(
+    triples: Triples, scores: npt.NDArray[np.float64], labels: Labels
+) -> tuple[dict[int, float], float]:
+    """Return the best threshold of each relation among the triples, and the best over all of them."""
+    own = {relation: best_threshold(scores[rows], labels[rows])[0] for relation, rows in _by_relation(triples)}
+    return own, best_threshold(scores, labels)[0]
 
 
 def accuracy(model: Model, triples: Triples, labels: Labels) -> float:
@@ -46,3 +264,65 @@ def accuracy(model: Model, triples: Triples, labels: Labels) -> float:
         rows = triples[:, 1] == relation
         right += best_threshold(scores[rows], labels[rows])[1]
     return right / max(len(triples), 1)
+
+
+def _by_relation(triples: Triples) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+    """Yield each relation with the positions of its triples."""
+    order = np.argsort(triples[:, 1], kind="stable")
+    if len(order):
+        for rows in np.split(order, np.flatnonzero(np.diff(triples[order, 1])) + 1):
+            yield int(triples[rows[0], 1]), rows
+
+
+def _row_thresholds(triples: Triples, own: dict[int, float], fallback: float) -> npt.NDArray[np.float64]:
+    relations, place = np.unique(triples[:, 1], return_inverse=True)
+    return np.array([own.get(relation, fallback) for relation in relations.tolist()], dtype=np.float64)[place]
+
+
+def _finite_scores(model: Model, triples: Triples) -> npt.NDArray[np.float64]:
+    scores = scores_of(model, triples)
+    wrong = np.flatnonzero(~np.isfinite(scores))
+    if len(wrong):
+        ids = tuple(triples[wrong[0]].tolist())
+        raise InputError(
+            f"the model scores the triple {ids} (ids) as {scores[wrong[0]]}, which is not a number to compare"
+        )
+    return scores
+
+
+def _check(model: Model, graph: KnowledgeGraph, split: Split, seed: int, limit: int | None) -> None:
+    if split not in ("valid", "test"):
+        raise InputError(f"split: expected 'test' or 'valid', found {split!r}")
+    if not 0 <= seed < 2**63:
+        raise InputError(f"expected a seed from 0 to 2^63 - 1, found {seed}")
+    if limit is not None and limit < 1:
+        raise InputError(f"limit: expected at least 1, found {limit}")
+    sizes = (len(graph.entities), len(graph.relations))
+    if (model.num_entities, model.num_relations) != sizes:
+        raise InputError(
+            f"the model has {model.num_entities:,} entities and {model.num_relations:,} relations, "
+            f"the graph {sizes[0]:,} and {sizes[1]:,}"
+        )
+    if not len(graph.valid):
+        raise InputError("the graph has no validation triples, from which thresholds are chosen")
+    if not len(graph.triples(split)):
+        raise InputError(f"the graph has no {split} triples")
+
+
+def _notes(
+    split: Split,
+    valid: LabelledTriples,
+    whole: LabelledTriples,
+    part: LabelledTriples,
+    seed: int,
+    calibrator: Calibrator | None,
+) -> Iterator[str]:
+    unlabelled = [name for name, rows in {"valid": valid, split: whole}.items() if rows.sampled]
+    if unlabelled:
+        have = "has" if len(unlabelled) == 1 else "have"
+        yield f"{' and '.join(unlabelled)} {have} no labels: one false triple was drawn for each true one (seed {seed})"
+    if split == "valid":
+        fitted = "thresholds were" if calibrator is None else "thresholds and calibration were"
+        yield f"{fitted} chosen on these very triples: the figures flatter the model"
+    if len(part) < len(whole):
+        yield f"an estimate from {len(part):,} of {len(whole):,} triples, drawn at random (seed {seed})"

@@ -1,0 +1,244 @@
+"""Calibration: from the margin of a triple to the probability that it is true.
+
+A margin is threshold - score: above 0 where a triple is said to be true, and the higher, the more plausible it is. Calibrators are
+fitted on the margins and labels of the validation split.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from transa.errors import InputError, quote
+from transa.evaluation.measures import Values
+
+Method = Literal["isotonic", "platt"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+#: Bins of equal width in which probabilities are compared with what came true.
+BINS = 10
+
+
+class Calibrator(ABC):
+    """Turns margins into probabilities.
+
+    See Also
+    --------
+    Isotonic : any rising curve; the better, the more validation triples there are.
+    Platt : an S-shaped curve of two parameters, for few validation triples.
+    """
+
+    method: ClassVar[Method]
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, margins: Values, labels: npt.NDArray[Any]) -> Self:
+        """Learn from margins and labels (1 where true)."""
+
+    @abstractmethod
+    def probability(self, margins: Values) -> Values:
+        """Return the probability that a triple of each margin is true."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, from which `from_dict` makes the same calibrator."""
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> Calibrator:
+        """Return the calibrator that `to_dict` described.
+
+        Raises
+        ------
+        InputError
+            If the values describe none.
+        """
+        kind = calibrator_class(values.get("method"))
+        given = {name: value for name, value in values.items() if name != "method"}
+        try:
+            return kind(**given)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"not a calibrator: {error}") from None
+
+
+@dataclass(frozen=True)
+class Isotonic(Calibrator):
+    """The rising step function nearest to the labels, with straight lines between its steps (Zadrozny and Elkan 2002).
+
+    Attributes
+    ----------
+    margins
+        Where the steps begin and end, rising.
+    values
+        The probability at each. Below the first and above the last it stays as it is there.
+    """
+
+    method: ClassVar[Method] = "isotonic"
+    margins: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        margins, values = (tuple(map(float, column)) for column in (self.margins, self.values))
+        rising = all(np.all(np.diff(column) >= 0) and np.isfinite(column).all() for column in (margins, values))
+        if not margins or len(margins) != len(values) or not rising or values[0] < 0 or values[-1] > 1:
+            raise ValueError("expected rising margins and as many rising probabilities")
+        object.__setattr__(self, "margins", margins)
+        object.__setattr__(self, "values", values)
+
+    @classmethod
+    def fit(cls, margins: Values, labels: npt.NDArray[Any]) -> Self:
+        """Pool neighbours until the share of true triples never falls from one pool to the next."""
+        _check_not_empty(margins)
+        distinct, place = np.unique(margins, return_inverse=True)
+        weights = np.bincount(place).tolist()
+        trues = np.bincount(place[labels == 1], minlength=len(distinct)).tolist()
+        pools: list[tuple[int, int, int]] = []  # true triples, all triples, position of the first margin
+        for position, (true, weight) in enumerate(zip(trues, weights, strict=True)):
+            first = position
+            while pools and pools[-1][0] * weight >= true * pools[-1][1]:  # whole numbers: no rounding decides
+                more_true, more, first = pools.pop()
+                true, weight = true + more_true, weight + more
+            pools.append((true, weight, first))
+        lasts = [*(first - 1 for _, _, first in pools[1:]), len(distinct) - 1]
+        points: list[tuple[float, float]] = []
+        for (true, weight, first), last in zip(pools, lasts, strict=True):
+            points += [(float(distinct[end]), true / weight) for end in sorted({first, last})]
+        return cls(tuple(margin for margin, _ in points), tuple(value for _, value in points))
+
+    def probability(self, margins: Values) -> Values:
+        """Return the probability that a triple of each margin is true."""
+        found: Values = np.interp(margins, self.margins, self.values)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"method": self.method, "margins": list(self.margins), "values": list(self.values)}
+
+
+@dataclass(frozen=True)
+class Platt(Calibrator):
+    """1 / (1 + exp(-(slope * margin + intercept))) (Platt 1999).
+
+    The labels it is fitted to are not 1 and 0 but (n₊ + 1) / (n₊ + 2) and 1 / (n₋ + 2), for n₊ true and n₋ false triples, so that the
+    slope stays finite where margins part them without error.
+    """
+
+    method: ClassVar[Method] = "platt"
+    slope: float
+    intercept: float
+
+    def __post_init__(self) -> None:
+        for name in ("slope", "intercept"):
+            value = float(getattr(self, name))
+            if not np.isfinite(value):
+                raise ValueError(f"{name}: expected a number, found {value}")
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def fit(cls, margins: Values, labels: npt.NDArray[Any]) -> Self:
+        """Minimise the cross-entropy by Newton's method, on margins of mean 0 and deviation 1."""
+        from scipy.special import expit, logit
+
+        _check_not_empty(margins)
+        true = labels == 1
+        targets = np.where(true, (true.sum() + 1) / (true.sum() + 2), 1 / ((~true).sum() + 2))
+        centre, deviation = float(margins.mean()), float(margins.std())
+        level = float(logit(targets.mean()))
+        if deviation == 0:  # one margin for all: nothing to lean on but how many are true
+            return cls(0.0, level)
+        columns = np.stack([(margins - centre) / deviation, np.ones(len(margins))], axis=1)
+        weights = np.array([0.0, level])
+        loss = _cross_entropy(columns @ weights, targets)
+        for _ in range(100):
+            chances = expit(columns @ weights)
+            gradient = columns.T @ (chances - targets)
+            curvature = (columns * (chances * (1 - chances))[:, None]).T @ columns + 1e-12 * np.eye(2)
+            step = np.linalg.solve(curvature, gradient)
+            length, promised = 1.0, float(gradient @ step)
+            while length > 1e-10:
+                moved = weights - length * step
+                lower = _cross_entropy(columns @ moved, targets)
+                if lower <= loss - 1e-4 * length * promised:
+                    break
+                length /= 2
+            else:
+                break  # no step lowers the loss any more: as near as rounding lets it come
+            weights, loss = moved, lower
+            if promised <= 1e-12 * len(margins):  # each step squares the error: after this one, nothing is left
+                break
+        return cls(float(weights[0] / deviation), float(weights[1] - weights[0] * centre / deviation))
+
+    def probability(self, margins: Values) -> Values:
+        """Return the probability that a triple of each margin is true."""
+        from scipy.special import expit
+
+        found: Values = expit(self.slope * np.asarray(margins, dtype=np.float64) + self.intercept)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"method": self.method, "slope": self.slope, "intercept": self.intercept}
+
+
+def calibrator_class(method: object) -> type[Calibrator]:
+    """Return the calibrator of a name."""
+    if method == "isotonic":
+        return Isotonic
+    if method == "platt":
+        return Platt
+    raise InputError(f"calibration: expected one of {', '.join(METHODS)}, found {quote(method)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Probabilities in bins of equal width, beside what came true.
+
+    Attributes
+    ----------
+    count
+        Triples in each bin; its lower border belongs to a bin, and 1 to the last.
+    true
+        How many of them are true.
+    predicted
+        Their mean probability, NaN for an empty bin.
+    """
+
+    count: npt.NDArray[np.int64]
+    true: npt.NDArray[np.int64]
+    predicted: Values
+
+    @classmethod
+    def of(cls, probabilities: Values, labels: npt.NDArray[Any], bins: int = BINS) -> Reliability:
+        """Sort probabilities into bins."""
+        place = np.minimum((probabilities * bins).astype(np.int64), bins - 1)
+        count = np.bincount(place, minlength=bins)
+        total = np.bincount(place, weights=probabilities, minlength=bins)
+        predicted = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+        return cls(count, np.bincount(place[labels == 1], minlength=bins), predicted)
+
+    @property
+    def error(self) -> float | None:
+        """The expected calibration error: the mean over triples of |share that is true - mean probability| of their bin."""
+        filled = self.count > 0
+        if not filled.any():
+            return None
+        gaps = np.abs(self.true[filled] - self.count[filled] * self.predicted[filled])
+        return float(gaps.sum() / self.count.sum())
+
+
+def brier_score(probabilities: Values, labels: npt.NDArray[Any]) -> float | None:
+    """Return the mean squared distance of the probabilities from 1 (true) and 0 (false)."""
+    return float(np.mean((probabilities - (labels == 1)) ** 2)) if len(probabilities) else None
+
+
+def _cross_entropy(logits: Values, targets: Values) -> float:
+    return float((np.logaddexp(0, logits) - targets * logits).sum())
+
+
+def _check_not_empty(margins: Values) -> None:
+    if not len(margins):
+        raise InputError("calibration needs labelled triples, and there are none")

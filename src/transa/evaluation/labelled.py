@@ -1,0 +1,69 @@
+"""True and false triples of a split: as labelled in the source, or with false ones drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from transa.data.corruption import Corruptor
+from transa.data.facts import KnownFacts
+from transa.data.graph import SPLITS, KnowledgeGraph, Labels, Split, Triples
+from transa.data.relations import RelationStatistics
+from transa.errors import InputError
+
+#: Names the sequence of random numbers that false triples are drawn from.
+PURPOSE = 5
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTriples:
+    """Triples with their labels.
+
+    Attributes
+    ----------
+    triples
+        Rows of (head, relation, tail).
+    labels
+        1 (true) or -1 (false).
+    sampled
+        Whether the false ones were drawn.
+    """
+
+    triples: Triples
+    labels: Labels
+    sampled: bool
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, split: Split, seed: int = 0) -> LabelledTriples:
+        """Return the labelled triples of a split, or where it has no labels its triples and as many false ones.
+
+        A false triple is a true one with the head or the tail replaced: the head with the probability of bern sampling on the
+        training triples. It is no triple of any split, since a fact under the label "false" would be wrong. Rows of the other splits
+        are avoided whatever their labels are, so that no label of test decides what is drawn for valid.
+
+        Raises
+        ------
+        InputError
+            If a triple cannot be made false, since with any other entity on either side it is in the graph.
+        """
+        triples, labels = graph.triples(split), graph.labels(split)
+        if labels is not None:
+            return cls(triples, labels, sampled=False)
+        rows = np.concatenate([graph.triples(each) for each in SPLITS])
+        corruptor = Corruptor(KnownFacts(rows, len(graph.entities), len(graph.relations)), seed=seed, purpose=PURPOSE)
+        corruptor.head_probability = RelationStatistics.of(graph.training_facts).head_probability
+        try:
+            drawn = corruptor.corrupt(triples, round=SPLITS.index(split))[:, 0]
+        except InputError as error:
+            raise InputError(f"{split} has no labels, and no false triples can be drawn: {error}") from None
+        ones = np.ones(len(triples), dtype=np.int8)
+        return cls(np.concatenate([triples, drawn]), np.concatenate([ones, -ones]), sampled=True)
+
+    def __len__(self) -> int:
+        return len(self.triples)
+
+    def sample(self, size: int, seed: int = 0) -> LabelledTriples:
+        """Return `size` of the triples drawn without repetition, in their order; all of them where there are no more."""
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(self))[:size])
+        return LabelledTriples(self.triples[chosen], self.labels[chosen], self.sampled)
