@@ -12,7 +12,7 @@ import numpy.typing as npt
 from transa.data.facts import KnownFacts
 from transa.data.graph import Triples
 from transa.evaluation.queries import SIDES, Queries, Side
-from transa.evaluation.ranking import Watch, count_targets
+from transa.evaluation.ranking import Ranker, Watch
 from transa.models import Model
 
 Ties = Literal["realistic", "optimistic", "pessimistic"]
@@ -143,9 +143,10 @@ def link_prediction(
     counts = np.zeros((5, len(triples), 2), dtype=np.int64)
     asked = rescored = 0
     itself = known.contains(triples)
+    ranker = Ranker(model, chunk)
     for column, side in enumerate(SIDES):
         queries = Queries.of(triples, known, side)
-        found = count_targets(model, queries, chunk=chunk, watch=watch)
+        found = ranker.count(queries, watch)
         counts[:4, queries.origins, column] = found.counts
         owner = queries.query_of_target
         counts[4, queries.origins, column] = (queries.stops - queries.starts)[owner] - itself[queries.origins]

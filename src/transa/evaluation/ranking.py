@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from transa.evaluation.queries import Queries
-from transa.kernels.codes import DIAGONAL, FULL, PSD
+from transa.kernels.codes import DIAGONAL, FULL, L2, PSD
 from transa.models import Model, Rows
+from transa.training.threads import dealt, one_blas_thread
 
 #: Entities that the kernels take at a time.
 CHUNK = 2048
@@ -42,74 +46,156 @@ class Counts:
     rescored: int
 
 
-def count_targets(model: Model, queries: Queries, *, chunk: int | None = None, watch: Watch | None = None) -> Counts:
-    """Count for each target of each query the entities that score better or the same.
+class Ranker:
+    """Ranks entities by a model's scores.
 
     Parameters
     ----------
-    model, queries
-        What scores, and what is asked.
+    model
+        What scores. The compiled kernels decide in double precision; torch, for the models that have no kernel and on other
+        devices, in the model's own.
     chunk
-        Entities at a time; the result does not depend on it.
-    watch
-        Called now and then with the number of targets that have been done since.
+        Entities at a time; results do not depend on it.
     """
-    if model.kernel() is not None and model.entity.vector.device.type == "cpu":
-        return _count_with_kernels(model, queries, chunk or CHUNK, watch)
-    return _count_with_torch(model, queries, chunk, watch)
+
+    def __init__(self, model: Model, chunk: int | None = None) -> None:
+        self.model = model
+        self.chunk = chunk
+        self.kernels = (
+            Kernels(model) if model.kernel() is not None and model.entity.vector.device.type == "cpu" else None
+        )
+
+    def count(self, queries: Queries, watch: Watch | None = None) -> Counts:
+        """Count for each target of each query the entities that score better or the same.
+
+        `watch` is called now and then with the number of targets that have been done since.
+        """
+        if self.kernels is not None:
+            return self.kernels.count(queries, self.chunk or CHUNK, watch)
+        return _count_with_torch(self.model, queries, self.chunk, watch)
+
+    def best(
+        self, queries: Queries, number: int, *, leave_out_known: bool = False
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Return the `number` entities of the lowest scores for each query, and these scores.
+
+        Of equal scores the lowest id comes first. Where there are not as many, ids are -1 and scores infinite.
+        """
+        if self.kernels is not None:
+            return self.kernels.best(queries, number, self.chunk or CHUNK, leave_out_known)
+        return _best_with_torch(self.model, queries, number, self.chunk, leave_out_known)
 
 
-def _count_with_kernels(model: Model, queries: Queries, chunk: int, watch: Watch | None) -> Counts:
-    import numba
+class Kernels:
+    """The compiled kernels with what they need to know of a model."""
 
-    from transa.kernels.ranking import count_better, spectra
-    from transa.training.threads import dealt, one_blas_thread
+    def __init__(self, model: Model) -> None:
+        kernel = model.kernel()
+        assert kernel is not None  # noqa: S101
+        self.kind = kernel.kind
+        self.root = kernel.root or kernel.kind == L2
+        self.weights = model.relation.get("weight")
+        self.entities = np.ascontiguousarray(model.entity.vector.numpy())
+        vectors = model.relation.get("vector")
+        kind = self.entities.dtype
+        self.shifts = np.zeros((model.num_relations, model.dim), kind) if vectors is None else vectors.numpy()
+        self.metric = np.ascontiguousarray(model.relation.metric.numpy()) if self.kind >= DIAGONAL else None
+        self.reach = np.abs(self.entities).max(axis=0).astype(np.float64) if len(self.entities) else np.zeros(model.dim)
+        single, double = float(np.finfo(kind).eps) / 2, float(np.finfo(np.float64).eps) / 2
+        self.errors = np.array([8 * single, (2 * model.dim + 32) * single, (4 * model.dim + 64) * double])
+        self.spectrum: tuple[npt.NDArray[Any], ...] | None = None
+        self._analysed = np.zeros(model.num_relations, bool)
 
-    kernel = model.kernel()
-    assert kernel is not None  # noqa: S101
-    entities = np.ascontiguousarray(model.entity.vector.numpy())
-    vectors = model.relation.get("vector")
-    shifts = np.zeros((model.num_relations, model.dim), entities.dtype) if vectors is None else vectors.numpy()
-    metric = np.ascontiguousarray(model.relation.metric.numpy()) if kernel.kind >= DIAGONAL else None
-    reach = np.abs(entities).max(axis=0).astype(np.float64) if len(entities) else np.zeros(model.dim)
-    unit = (2 * model.dim + 32) * float(np.finfo(entities.dtype).eps) / 2
-    squared = True if kernel.kind >= FULL else None
-    signed = True if kernel.kind == PSD else None
-    counts = np.zeros((4, len(queries.targets)), np.int64)
-    rescored = 0
-    with one_blas_thread():
-        spectrum = spectra(metric, np.unique(queries.relations)) if kernel.kind == FULL else None
+    def _arguments(self, queries: Queries, part: npt.NDArray[np.int64]) -> tuple[Any, ...]:
+        sign = 1.0 if queries.side == "tail" else -1.0
+        squared = True if self.kind >= FULL else None
+        signed = True if self.kind == PSD else None
+        work = (self.kind, sign, queries.fixed, queries.relations, part, dealt(np.diff(part)))
+        return (*work, self.entities, self.shifts, self.metric, squared, self.spectrum, signed, self.reach, self.errors)
+
+    def _parts(self, queries: Queries) -> Iterator[npt.NDArray[np.int64]]:
+        """Yield the borders of tasks for one call after another."""
+        if self.kind == FULL:
+            self._analyse(np.unique(queries.relations))
         size = max(1, min(TASK, len(queries) // (TASKS * numba.get_num_threads())))
-        tasks = queries.parts(size, by_relation=metric is not None)
+        tasks = queries.parts(size, by_relation=self.metric is not None)
         begin = 0
         while begin < len(tasks) - 1:
             end = max(begin + 1, int(np.searchsorted(tasks, tasks[begin] + SLICE, side="right")) - 1)
-            part = tasks[begin : end + 1]
-            looked = np.zeros(len(part) - 1, np.int64)
-            count_better(
-                *(kernel.kind, 1.0 if queries.side == "tail" else -1.0, queries.fixed, queries.relations, part),
-                *(dealt(np.diff(part)), entities, shifts, metric, squared, spectrum, signed),
-                *(reach, unit, queries.target_offsets, queries.targets, queries.starts, queries.stops, queries.known),
-                *(min(chunk, max(len(entities), 1)), counts, looked),
-            )
-            rescored += int(looked.sum())
-            if watch is not None:
-                watch(int(queries.target_offsets[part[-1]] - queries.target_offsets[part[0]]))
+            yield tasks[begin : end + 1]
             begin = end
-    return Counts(counts, rescored)
+
+    def _analyse(self, relations: npt.NDArray[np.int64]) -> None:
+        """Bring the eigenpairs of some relations' metrics."""
+        from transa.kernels.ranking import spectra
+
+        wanted = relations[~self._analysed[relations]]
+        if len(wanted) or self.spectrum is None:
+            found = spectra(self.metric, wanted)
+            if self.spectrum is not None:
+                for mine, new in zip(self.spectrum, found, strict=True):
+                    mine[wanted] = new[wanted]
+            else:
+                self.spectrum = found
+            self._analysed[wanted] = True
+
+    def count(self, queries: Queries, chunk: int, watch: Watch | None) -> Counts:
+        """See `Ranker.count`."""
+        from transa.kernels.ranking import count_better
+
+        counts = np.zeros((4, len(queries.targets)), np.int64)
+        rescored = 0
+        with one_blas_thread():
+            for part in self._parts(queries):
+                looked = np.zeros(len(part) - 1, np.int64)
+                count_better(
+                    *self._arguments(queries, part),
+                    *(queries.target_offsets, queries.targets, queries.starts, queries.stops, queries.known),
+                    *(min(chunk, max(len(self.entities), 1)), counts, looked),
+                )
+                rescored += int(looked.sum())
+                if watch is not None:
+                    watch(int(queries.target_offsets[part[-1]] - queries.target_offsets[part[0]]))
+        return Counts(counts, rescored)
+
+    def best(
+        self, queries: Queries, number: int, chunk: int, leave_out_known: bool
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """See `Ranker.best`."""
+        from transa.kernels.ranking import best_answers
+
+        answers = np.full((len(queries), number), -1, np.int64)
+        scores = np.full((len(queries), number), np.inf)
+        stops = queries.stops if leave_out_known else queries.starts
+        with one_blas_thread():
+            for part in self._parts(queries):
+                best_answers(
+                    *self._arguments(queries, part),
+                    *(
+                        np.arange(len(queries) + 1),
+                        queries.starts,
+                        stops,
+                        queries.known,
+                        min(chunk, max(len(self.entities), 1)),
+                        answers,
+                        scores,
+                    ),
+                )
+        if self.root:
+            scores = np.sqrt(np.maximum(scores, 0.0))
+        if self.weights is not None:
+            scores *= self.weights.double().numpy()[queries.relations][:, None]
+        return answers, scores
 
 
 def _count_with_torch(model: Model, queries: Queries, chunk: int | None, watch: Watch | None) -> Counts:
     device = model.entity.vector.device
     counts = np.zeros((4, len(queries.targets)), np.int64)
-    at_once = chunk or max(1, BUDGET // (model.dim * 8))
-    size = max(1, min(TASK, BUDGET // max(model.num_entities, 1)))
     owner = queries.query_of_target
-    for begin, end in zip(*_pairs(queries.parts(size, by_relation=model.grouped)), strict=True):
-        scores = _all_scores(model, queries, begin, end, at_once)
+    for begin, end, scores in _score_parts(model, queries, chunk):
         first, last = int(queries.target_offsets[begin]), int(queries.target_offsets[end])
-        for start in range(first, last, size):
-            rows = slice(start, min(start + size, last))
+        for start in range(first, last, len(scores)):
+            rows = slice(start, min(start + len(scores), last))
             mine = torch.from_numpy(owner[rows] - begin).to(device)
             levels = scores[mine, torch.from_numpy(queries.targets[rows]).to(device)]
             own = scores[mine]
@@ -121,8 +207,13 @@ def _count_with_torch(model: Model, queries: Queries, chunk: int | None, watch: 
     return Counts(counts, len(queries) * model.num_entities)
 
 
-def _pairs(borders: npt.NDArray[np.int64]) -> tuple[list[int], list[int]]:
-    return borders[:-1].tolist(), borders[1:].tolist()
+def _score_parts(model: Model, queries: Queries, chunk: int | None) -> Iterator[tuple[int, int, Tensor]]:
+    """Yield parts of the queries with the scores of all entities."""
+    at_once = chunk or max(1, BUDGET // (model.dim * 8))
+    size = max(1, min(TASK, BUDGET // max(model.num_entities, 1)))
+    borders = queries.parts(size, by_relation=model.grouped).tolist()
+    for begin, end in itertools.pairwise(borders):
+        yield begin, end, _all_scores(model, queries, begin, end, at_once)
 
 
 def _all_scores(model: Model, queries: Queries, begin: int, end: int, at_once: int) -> Tensor:
@@ -170,3 +261,21 @@ def _count_known(
             for chosen in (values < limits, values == limits)
         ]
     )
+
+
+def _best_with_torch(
+    model: Model, queries: Queries, number: int, chunk: int | None, leave_out_known: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    answers = np.full((len(queries), number), -1, np.int64)
+    best = np.full((len(queries), number), np.inf)
+    found = min(number, model.num_entities)
+    for begin, end, scores in _score_parts(model, queries, chunk):
+        if leave_out_known:
+            for q in range(begin, end):
+                scores[q - begin, torch.from_numpy(queries.known[queries.starts[q] : queries.stops[q]]).long()] = (
+                    torch.inf
+                )
+        values, ids = torch.sort(scores, dim=1, stable=True)
+        best[begin:end, :found] = values[:, :found].double().cpu().numpy()
+        answers[begin:end, :found] = ids[:, :found].cpu().numpy()
+    return np.where(np.isinf(best), -1, answers), best

@@ -32,15 +32,13 @@ BLOCK, TOGETHER = 16, 4
 TILE = 16
 #: Residuals that are multiplied at once.
 ROWS = 512
-#: Slack of double precision, as a part of that of single precision (more than 2^-29).
-DOUBLE = 1e-8
 #: Eigenvectors that bound the full metric where one is not enough.
 AXES = 8
 
 
 @njit(parallel=True, fastmath=FAST, cache=True)
 def count_better(  # type: ignore[no-untyped-def]
-    kind, sign, fixed, relations, tasks, order, entities, shifts, metric, squared, spectrum, signed, reach, unit,
+    kind, sign, fixed, relations, tasks, order, entities, shifts, metric, squared, spectrum, signed, reach, errors,
     target_offsets, targets, starts, stops, known, chunk, counts, rescored,
 ):  # fmt: skip
     """Count for each target of each query the entities that score better or the same.
@@ -57,8 +55,9 @@ def count_better(  # type: ignore[no-untyped-def]
     tasks, order
         Queries ``tasks[i]`` to ``tasks[i + 1]`` are done by one thread; with a metric, they have one relation. Threads get even parts
         of `order`.
-    reach, unit
-        The largest absolute value in each column of `entities`, and the relative error of a score.
+    reach, errors
+        The largest absolute value in each column of `entities`; the relative errors of a residual, of a sum in the precision of the
+        entities and of one in double precision.
     target_offsets, targets
         The targets of query q are ``targets[target_offsets[q]:target_offsets[q + 1]]``.
     starts, stops, known
@@ -78,6 +77,7 @@ def count_better(  # type: ignore[no-untyped-def]
         relation = relations[first]
         levels = np.empty(target_offsets[last] - target_offsets[first], np.float64)
         slacks = np.empty(last - first, np.float64)
+        extents = np.empty(last - first, np.float64)
         query = np.zeros((BLOCK, size), np.float64)
         rounded = np.zeros((BLOCK, size), entities.dtype)
         lower = np.empty((BLOCK, chunk), entities.dtype)
@@ -92,23 +92,17 @@ def count_better(  # type: ignore[no-untyped-def]
             width = min(chunk, len(entities) - begin)
             if signed is not None:
                 bent = np.dot(entities[begin : begin + width], metric[relation])
-                own = np.empty(width, entities.dtype)
-                for x in range(width):
-                    total = like(0)
-                    for i in range(size):
-                        total += bent[x, i] * entities[begin + x, i]
-                    own[x] = total
+                own = _row_products(bent, entities, begin)
             for block in range(first, last, BLOCK):
                 end = min(block + BLOCK, last)
+                _fill(block, end, sign, fixed, relations, entities, shifts, query, rounded)
                 for q in range(block, end):
-                    for i in range(size):
-                        query[q - block, i] = np.float64(entities[fixed[q], i]) + sign * np.float64(
-                            shifts[relations[q], i]
-                        )
-                        rounded[q - block, i] = like(query[q - block, i])
                     if begin == 0:
-                        slacks[q - first] = unit * _extent(
-                            kind, query, q - block, reach, metric, squared, spectrum, relations[q], signed
+                        extents[q - first] = _extent(
+                            kind, query, q - block, reach, metric, squared, relations[q], signed
+                        )
+                        slacks[q - first] = _slack(
+                            query, q - block, reach, spectrum, relations[q], errors, extents[q - first]
                         )
                         for t in range(target_offsets[q], target_offsets[q + 1]):
                             levels[t - target_offsets[first]] = _exact(
@@ -120,11 +114,13 @@ def count_better(  # type: ignore[no-untyped-def]
                     _bound_signed(rounded, end - block, bent, own, metric[relation], lower, width)
                 else:
                     for q in range(0, end - block, TOGETHER):
-                        _bound(kind, rounded, q, entities, begin, width, metric, spectrum, relation, lower, upper)
+                        _bound(
+                            kind, rounded, q, entities, begin, width, metric, spectrum, relation, errors, lower, upper
+                        )
                 if spectrum is not None:
                     rescored[task] += _tighten(
                         block, end, first, rounded, entities, begin, width, metric, spectrum, relation, target_offsets,
-                        levels, slacks, lower, upper, listed, queries, rows,
+                        levels, slacks, lower, upper, listed, queries, rows, errors,
                     )  # fmt: skip
                 found = 0
                 for q in range(block, end):
@@ -177,12 +173,134 @@ def count_better(  # type: ignore[no-untyped-def]
                                 if upper[b, x] < low or lower[b, x] > high or begin + x == targets[t]:
                                     continue
                                 settled = value
-                                if abs(value - level) <= DOUBLE * slack:
+                                if abs(value - level) <= errors[2] * extents[q - first]:
                                     settled = _exact(
                                         kind, query, b, entities, begin + x, metric, relation, squared, signed, scratch
                                     )
                                 _count(settled, level, known, starts[q], stops[q], begin + x, counts, t)
                     rescored[task] += found * (spectrum is None)
+
+
+@njit(parallel=True, fastmath=FAST, cache=True)
+def best_answers(  # type: ignore[no-untyped-def]
+    kind, sign, fixed, relations, tasks, order, entities, shifts, metric, squared, spectrum, signed, reach, errors,
+    each, starts, stops, known, chunk, answers, scores,
+):  # fmt: skip
+    """Find for each query the entities of the lowest scores, the first of equal ones.
+
+    Parameters are those of `count_better`, but for
+
+    Parameters
+    ----------
+    each
+        The numbers from 0 to that of queries, both included: each query has one limit, as if it were its target.
+    starts, stops, known
+        Answers ``known[starts[q]:stops[q]]`` are left out.
+    answers, scores
+        Results of shape (queries, number): entities and their scores in double precision, in rising order; -1 and infinity where
+        there are not as many.
+    """
+    size, number = entities.shape[1], answers.shape[1]
+    for turn in prange(len(order)):
+        task = order[turn]
+        first, last = tasks[task], tasks[task + 1]
+        relation = relations[first]
+        limits = np.empty(last - first, np.float64)
+        slacks = np.empty(last - first, np.float64)
+        query = np.zeros((BLOCK, size), np.float64)
+        rounded = np.zeros((BLOCK, size), entities.dtype)
+        lower = np.empty((BLOCK, chunk), entities.dtype)
+        upper = lower if spectrum is None else np.empty((BLOCK, chunk), entities.dtype)
+        scratch = np.empty((2, size), np.float64)
+        listed = np.zeros((BLOCK, 0 if squared is None else chunk), np.bool_)
+        queries = np.empty(listed.size, np.int32)
+        rows = np.empty(listed.size, np.int32)
+        for q in range(first, last):
+            answers[q] = -1
+            scores[q] = np.inf
+        for begin in range(0, len(entities), chunk):
+            width = min(chunk, len(entities) - begin)
+            if signed is not None:
+                bent = np.dot(entities[begin : begin + width], metric[relation])
+                own = _row_products(bent, entities, begin)
+            for block in range(first, last, BLOCK):
+                end = min(block + BLOCK, last)
+                _fill(block, end, sign, fixed, relations, entities, shifts, query, rounded)
+                if signed is not None:
+                    _bound_signed(rounded, end - block, bent, own, metric[relation], lower, width)
+                else:
+                    for q in range(0, end - block, TOGETHER):
+                        _bound(
+                            kind, rounded, q, entities, begin, width, metric, spectrum, relation, errors, lower, upper
+                        )
+                for q in range(block, end):
+                    b = q - block
+                    if begin == 0:
+                        extent = _extent(kind, query, b, reach, metric, squared, relations[q], signed)
+                        slacks[q - first] = _slack(query, b, reach, spectrum, relations[q], errors, extent)
+                    from_known = find(known, starts[q], stops[q], begin)
+                    to_known = find(known, from_known, stops[q], begin + width)
+                    for place in range(from_known, to_known):
+                        lower[b, known[place] - begin] = np.inf
+                        upper[b, known[place] - begin] = np.inf
+                    limits[q - first] = _limit(scores[q, number - 1], upper[b, :width], number, slacks[q - first])
+                if spectrum is not None:
+                    _tighten(
+                        block, end, first, rounded, entities, begin, width, metric, spectrum, relation, each, limits, slacks,
+                        lower, upper, listed, queries, rows, errors,
+                    )  # fmt: skip
+                for q in range(block, end):
+                    b = q - block
+                    slack = slacks[q - first]
+                    if spectrum is not None:
+                        limits[q - first] = _limit(scores[q, number - 1], upper[b, :width], number, slack)
+                    for x in range(width):
+                        if (
+                            lower[b, x] < np.inf
+                            and lower[b, x] <= min(limits[q - first], scores[q, number - 1]) + slack
+                        ):
+                            value = _exact(
+                                kind, query, b, entities, begin + x, metric, relations[q], squared, signed, scratch
+                            )
+                            place = number
+                            while place > 0 and value < scores[q, place - 1]:
+                                place -= 1
+                            if place < number:
+                                for later in range(number - 1, place, -1):
+                                    scores[q, later] = scores[q, later - 1]
+                                    answers[q, later] = answers[q, later - 1]
+                                scores[q, place] = value
+                                answers[q, place] = begin + x
+
+
+@njit(forceinline=True)
+def _limit(last, upper, number, slack):  # type: ignore[no-untyped-def]
+    """Return a score that the last of the answers sought does not exceed: that of the last found, or from bounds."""
+    if len(upper) < number:
+        return last
+    return min(last, np.float64(np.partition(upper, number - 1)[number - 1]) + slack)
+
+
+@njit(fastmath=FAST, forceinline=True)
+def _fill(block, end, sign, fixed, relations, entities, shifts, query, rounded):  # type: ignore[no-untyped-def]
+    """Write a block of queries, in double precision and rounded."""
+    for q in range(block, end):
+        for i in range(entities.shape[1]):
+            value = np.float64(entities[fixed[q], i]) + sign * np.float64(shifts[relations[q], i])
+            query[q - block, i] = value
+            rounded[q - block, i] = value
+
+
+@njit(fastmath=FAST, forceinline=True)
+def _row_products(left, right, begin):  # type: ignore[no-untyped-def]
+    """Return the product of each row of `left` with that of `right`, which start at `begin`."""
+    found = np.empty(len(left), left.dtype)
+    for row in range(len(left)):
+        total = left.dtype.type(0)
+        for i in range(left.shape[1]):
+            total += left[row, i] * right[begin + row, i]
+        found[row] = total
+    return found
 
 
 @njit(forceinline=True)
@@ -213,13 +331,14 @@ def spectra(metric, wanted):  # type: ignore[no-untyped-def]
     """Return the outer eigenpairs of each W_r that is `wanted`: axes, their eigenvalues, and the range of the others.
 
     Axes are taken one by one from that end of the spectrum where the range of what is left shrinks most. The ranges are those after the
-    first axis and after all of them: (smallest, largest, smallest, largest).
+    first axis and after all of them: (smallest, largest, smallest, largest); a fifth number is 0 where no entry of W_r is negative, and
+    otherwise the largest sum of absolute entries in a row.
     """
     size = metric.shape[1]
     number = min(AXES, size)
     axes = np.zeros((len(metric), number, size), metric.dtype)
     values = np.zeros((len(metric), number), np.float64)
-    ranges = np.zeros((len(metric), 4), np.float64)
+    ranges = np.zeros((len(metric), 5), np.float64)
     for turn in prange(len(wanted)):
         relation = wanted[turn]
         whole = metric[relation].astype(np.float64)
@@ -237,7 +356,9 @@ def spectra(metric, wanted):  # type: ignore[no-untyped-def]
                 ranges[relation, place] = found[low] if low <= high else 0.0
                 ranges[relation, place + 1] = found[high] if low <= high else 0.0
         if number == 1:
-            ranges[relation, 2:] = ranges[relation, :2]
+            ranges[relation, 2:4] = ranges[relation, :2]
+        if whole.min() < 0:
+            ranges[relation, 4] = np.abs(whole).sum(1).max()
     return axes, values, ranges
 
 
@@ -274,17 +395,16 @@ def _exact(kind, query, b, entities, x, metric, relation, squared, signed, scrat
 
 
 @njit(forceinline=True)
-def _extent(kind, query, b, reach, metric, squared, spectrum, relation, signed):  # type: ignore[no-untyped-def]
-    """Bound the absolute terms that any score of a query is summed from: its error is at most this times `unit`.
+def _extent(kind, query, b, reach, metric, squared, relation, signed):  # type: ignore[no-untyped-def]
+    """Return the score of a residual that no entity exceeds, all terms taken absolute: what rounding errors are relative to.
 
     A sum of k products has an error of at most k roundoffs of the sum of its absolute terms (Higham 2002); squares of sums have twice
     that, and the rounding of the residual and of the limits compared with comes on top.
     """
     size = query.shape[1]
-    total = squares = 0.0
+    total = 0.0
     for i in range(size):
         e = abs(query[b, i]) + reach[i]
-        squares += e * e
         if metric is None:
             total += e if kind == L1 else e * e
         elif squared is not None:
@@ -298,21 +418,36 @@ def _extent(kind, query, b, reach, metric, squared, spectrum, relation, signed):
             for i in range(size):
                 part += abs(metric[relation, m, i]) * (abs(query[b, i]) + reach[i])
             total += part * part
-    if spectrum is not None:
-        _, values, ranges = spectrum
-        weight = 0.0
-        for axis in range(values.shape[1]):
-            weight += abs(values[relation, axis])
-        for place in range(4):
-            weight = max(weight, abs(ranges[relation, place]))
-        total += 2 * weight * squares
     if signed is not None:
         total *= 4
     return total
 
 
+@njit(forceinline=True)
+def _slack(query, b, reach, spectrum, relation, errors, extent):  # type: ignore[no-untyped-def]
+    """Bound the error of the scores, or bounds, of a query; of the full metric only what is not relative to the bounds themselves."""
+    if spectrum is None:
+        return errors[1] * extent
+    squares = 0.0
+    for i in range(query.shape[1]):
+        squares += (abs(query[b, i]) + reach[i]) ** 2
+    return errors[0] * (extent + _weight(spectrum, relation) * squares)
+
+
+@njit(forceinline=True)
+def _weight(spectrum, relation):  # type: ignore[no-untyped-def]
+    """Return the factor of |a|^2 that the terms of the bounds of a^T W a do not exceed."""
+    _, values, ranges = spectrum
+    weight = 0.0
+    for place in range(4):
+        weight = max(weight, abs(ranges[relation, place]))
+    for axis in range(values.shape[1]):
+        weight += abs(values[relation, axis])
+    return 2 * weight
+
+
 @njit(fastmath=FAST, forceinline=True)
-def _bound(kind, rounded, q, entities, begin, width, metric, spectrum, relation, lower, upper):  # type: ignore[no-untyped-def]
+def _bound(kind, rounded, q, entities, begin, width, metric, spectrum, relation, errors, lower, upper):  # type: ignore[no-untyped-def]
     """Write the scores of queries q to q + 3 to `lower`, or for the full metric bounds of them to `lower` and `upper`."""
     size = entities.shape[1]
     zero = entities.dtype.type(0)
@@ -352,17 +487,16 @@ def _bound(kind, rounded, q, entities, begin, width, metric, spectrum, relation,
                 e = abs(rounded[q + 3, i] - v)
                 d += u * e
                 d2 += e * e
-            leading = entities.dtype.type(values[relation, 0])
-            least, most = entities.dtype.type(ranges[relation, 0]), entities.dtype.type(ranges[relation, 1])
+            error = errors[1] * _weight(spectrum, relation)
+            below = entities.dtype.type(values[relation, 0] - ranges[relation, 0])
+            above = entities.dtype.type(values[relation, 0] - ranges[relation, 1])
+            least = entities.dtype.type(ranges[relation, 0] - error)
+            most = entities.dtype.type(ranges[relation, 1] + error)
             a, b, c, d = a * a, b * b, c * c, d * d
-            lower[q, x] = leading * a + least * (a2 - a)
-            upper[q, x] = leading * a + most * (a2 - a)
-            lower[q + 1, x] = leading * b + least * (b2 - b)
-            upper[q + 1, x] = leading * b + most * (b2 - b)
-            lower[q + 2, x] = leading * c + least * (c2 - c)
-            upper[q + 2, x] = leading * c + most * (c2 - c)
-            lower[q + 3, x] = leading * d + least * (d2 - d)
-            upper[q + 3, x] = leading * d + most * (d2 - d)
+            lower[q, x], upper[q, x] = below * a + least * a2, above * a + most * a2
+            lower[q + 1, x], upper[q + 1, x] = below * b + least * b2, above * b + most * b2
+            lower[q + 2, x], upper[q + 2, x] = below * c + least * c2, above * c + most * c2
+            lower[q + 3, x], upper[q + 3, x] = below * d + least * d2, above * d + most * d2
         else:
             for other in range(q, q + TOGETHER):
                 total = zero
@@ -393,13 +527,14 @@ def _bound_signed(rounded, count, bent, own, metric, lower, width):  # type: ign
 @njit(fastmath=FAST, forceinline=True)
 def _tighten(  # type: ignore[no-untyped-def]
     block, end, first, rounded, entities, begin, width, metric, spectrum, relation, target_offsets, levels, slacks, lower, upper,
-    listed, queries, rows,
+    listed, queries, rows, errors,
 ):  # fmt: skip
     """Bound again what is open against any target of its query: with all axes, then with the metric itself; return how often."""
     size = entities.shape[1]
     like = entities.dtype.type
     axes, values, ranges = spectrum
     number = values.shape[1]
+    weight = _weight(spectrum, relation)
     found = 0
     for q in range(block, end):
         b = q - block
@@ -407,7 +542,7 @@ def _tighten(  # type: ignore[no-untyped-def]
             level = levels[t - target_offsets[first]]
             low, high = like(level - slacks[q - first]), like(level + slacks[q - first])
             for x in range(width):
-                if lower[b, x] <= high and upper[b, x] >= low and not listed[b, x]:
+                if lower[b, x] <= high and low <= upper[b, x] < np.inf and not listed[b, x]:
                     listed[b, x] = True
                     queries[found], rows[found] = b, x
                     found += 1
@@ -432,24 +567,25 @@ def _tighten(  # type: ignore[no-untyped-def]
         for start in range(0, found, ROWS):
             stop = min(start + ROWS, found)
             residuals = _residuals(rounded, entities, begin, queries, rows, start, stop, None)
-            if fully:
-                products = np.dot(residuals, metric[relation])
-                for entry in range(start, stop):
-                    total = like(0)
+            products = np.dot(residuals, metric[relation]) if fully else np.dot(residuals, axes[relation].T)
+            for entry in range(start, stop):
+                row = entry - start
+                square = value = like(0)
+                for i in range(size):
+                    square += residuals[row, i] * residuals[row, i]
+                if fully:
                     for i in range(size):
-                        total += products[entry - start, i] * residuals[entry - start, i]
-                    lower[queries[entry], rows[entry]] = total
-                    upper[queries[entry], rows[entry]] = total
-            else:
-                products = np.dot(residuals, axes[relation].T)
-                for entry in range(start, stop):
-                    rest = base = like(0)
-                    for i in range(size):
-                        rest += residuals[entry - start, i] * residuals[entry - start, i]
+                        value += products[row, i] * residuals[row, i]
+                    mixed = like(ranges[relation, 4])
+                    error = like(errors[1]) * (value if mixed == 0 else mixed * square)
+                    lower[queries[entry], rows[entry]] = value - error
+                    upper[queries[entry], rows[entry]] = value + error
+                else:
+                    error = like(errors[1] * weight) * square
                     for axis in range(number):
-                        square = products[entry - start, axis] * products[entry - start, axis]
-                        base += like(values[relation, axis]) * square
-                        rest -= square
-                    lower[queries[entry], rows[entry]] = base + like(ranges[relation, 2]) * rest
-                    upper[queries[entry], rows[entry]] = base + like(ranges[relation, 3]) * rest
+                        part = products[row, axis] * products[row, axis]
+                        value += like(values[relation, axis]) * part
+                        square -= part
+                    lower[queries[entry], rows[entry]] = value + like(ranges[relation, 2]) * square - error
+                    upper[queries[entry], rows[entry]] = value + like(ranges[relation, 3]) * square + error
     return found
