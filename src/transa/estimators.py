@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 from transa.data import KnowledgeGraph
-from transa.data.graph import SPLITS, Split
+from transa.data.graph import Split
 from transa.errors import InputError
-from transa.evaluation import Classification, LinkPrediction, classify, link_prediction
+from transa.evaluation import Classification, Evaluation, classify, evaluate
 from transa.evaluation.calibration import Method
 from transa.inference import Prediction, predict
 from transa.models import Model
@@ -72,9 +72,11 @@ class Estimator:
         self._graph = graph
         return self
 
-    def evaluate(self, graph: KnowledgeGraph, split: Split = "test") -> LinkPrediction:
-        """Rank the head and the tail of each true triple of a split among all entities, known facts of all splits left out."""
-        return link_prediction(self.model, graph.positives(split), graph.known(*SPLITS))
+    def evaluate(
+        self, graph: KnowledgeGraph, split: Split = "test", *, limit: int | None = None, seed: int = 0
+    ) -> Evaluation:
+        """Rank the head and the tail of each true triple of a split among all entities, or of a sample of them."""
+        return evaluate(self.model, graph, split, limit=limit, seed=seed)
 
     def classify(
         self, graph: KnowledgeGraph, split: Split = "test", *, seed: int = 0, calibration: Method | None = "isotonic"

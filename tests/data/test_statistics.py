@@ -39,8 +39,8 @@ def test_sizes_by_hand(graph: KnowledgeGraph) -> None:
 
 
 def test_unseen_rows_by_hand(graph: KnowledgeGraph) -> None:
-    assert unseen_rows(graph, "valid").tolist() == [False, True, True]  # the entity 4; the relation "hates"
-    assert unseen_rows(graph, "test").tolist() == [False, True, False, False, False]  # the entity 5
+    assert unseen_rows(graph, graph.valid).tolist() == [False, True, True]  # the entity 4; the relation "hates"
+    assert unseen_rows(graph, graph.test).tolist() == [False, True, False, False, False]  # the entity 5
     assert graph.statistics().unseen == {"valid": 2, "test": 1}
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+
+import numba
 import numpy as np
 import pytest
 import torch
 
 from transa.data import KnownFacts
 from transa.evaluation import link_prediction
+from transa.evaluation.queries import Queries
+from transa.evaluation.ranking import Ranker
 from transa.models import build
 
 ENTITIES, RELATIONS, DIM = 19, 3, 4
@@ -40,26 +45,91 @@ def made(variant: str, seed: int):
     return model, triples, facts
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_ranks_equal_a_brute_force_count(variant: str, seed: int) -> None:
-    model, triples, facts = made(variant, seed)
-    found = link_prediction(model, triples, KnownFacts(facts, ENTITIES, RELATIONS))
+TIES = {"optimistic": 0.0, "realistic": 0.5, "pessimistic": 1.0}
+
+
+def brute_force(model, triples, facts):
+    """Return (better, equal) for raw and filtered ranks of each triple and side, in double precision."""
     known = set(map(tuple, facts.tolist()))
     double = build(model.name, ENTITIES, RELATIONS, DIM, **{name: getattr(model, name) for name in model.options})
     double.load({name: table.double() for name, table in model.tensors().items()})
+    counts = np.empty((2, len(triples), 2, 2), dtype=int)
     for row, (head, relation, tail) in enumerate(triples.tolist()):
+        true = (head, relation, tail)
         for side in (0, 1):
             candidates = [(e, relation, tail) if side == 0 else (head, relation, e) for e in range(ENTITIES)]
             scores = double.score_triples(torch.tensor(candidates)).numpy()
             target = scores[head if side == 0 else tail]
-            true = (head, relation, tail)
-            others = [s for c, s in zip(candidates, scores, strict=True) if c != true]
-            unknown = [s for c, s in zip(candidates, scores, strict=True) if c != true and c not in known]
-            for filtered, rivals in ((False, others), (True, unknown)):
-                better = sum(score < target for score in rivals)
-                equal = sum(score == target for score in rivals)
-                assert found.ranks(filtered=filtered)[row, side] == 1 + better + equal / 2
+            for filtered in (False, True):
+                rivals = [
+                    score
+                    for candidate, score in zip(candidates, scores, strict=True)
+                    if candidate != true and not (filtered and candidate in known)
+                ]
+                counts[int(filtered), row, side] = sum(s < target for s in rivals), sum(s == target for s in rivals)
+    return counts
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_ranks_equal_a_brute_force_count(variant: str, seed: int) -> None:
+    model, triples, facts = made(variant, seed)
+    known = KnownFacts(facts, ENTITIES, RELATIONS)
+    expected = brute_force(model, triples, facts)
+    assert expected[..., 1].any()  # there are ties
+    threads = numba.get_num_threads()
+    try:
+        for used, chunk in itertools.product({1, threads}, (None, 1, 4, 18, 19, 500)):
+            numba.set_num_threads(used)
+            found = link_prediction(model, triples, known, chunk=chunk)
+            for filtered, (ties, share) in itertools.product((False, True), TIES.items()):
+                better, equal = np.moveaxis(expected[int(filtered)], -1, 0)
+                ranks = found.ranks(filtered=filtered, ties=ties)
+                np.testing.assert_array_equal(ranks, 1 + better + share * equal)
+    finally:
+        numba.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_torch_counts_as_the_kernels_do(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, triples, facts = made(variant, 2)
+    known = KnownFacts(facts, ENTITIES, RELATIONS)
+    expected = link_prediction(model, triples, known)
+    monkeypatch.setattr(type(model), "kernel", lambda self: None)
+    for chunk in (None, 1, 7):
+        found = link_prediction(model, triples, known, chunk=chunk)
+        for filtered, ties in itertools.product((False, True), TIES):
+            np.testing.assert_array_equal(
+                found.ranks(filtered=filtered, ties=ties), expected.ranks(filtered=filtered, ties=ties)
+            )
+    queries = Queries.of(triples, known, "tail")
+    torch_answers, torch_scores = Ranker(model, 7).best(queries, 5, leave_out_known=True)
+    monkeypatch.undo()
+    answers, scores = Ranker(model).best(queries, 5, leave_out_known=True)
+    np.testing.assert_array_equal(torch_answers, answers)
+    np.testing.assert_allclose(torch_scores, scores, rtol=1e-6)
+
+
+@pytest.mark.parametrize("variant", ["transe-l1", "transa-full", "adaptive_metric"])
+def test_ranks_of_any_numbers_are_those_of_double_precision(variant: str) -> None:
+    """Entities a millionth apart are told apart, and twins are ties, where single precision would guess."""
+    model, triples, facts = made(variant, 4)
+    random = np.random.default_rng(9)
+    for rows in (model.entity, model.relation):
+        for name, table in rows.items():
+            values = random.random(tuple(table.shape))
+            if name == "metric":
+                values = values @ np.swapaxes(values, -1, -2)
+            rows[name] = torch.from_numpy(values.astype(np.float32))
+    near = model.entity.vector[:6] * (1 + 1e-6 * torch.from_numpy(random.standard_normal((6, DIM)).astype(np.float32)))
+    model.entity.vector[6:12] = near
+    model.entity.vector[12:18] = model.entity.vector[:6]
+    expected = brute_force(model, triples, facts)
+    assert expected[..., 1].any()
+    found = link_prediction(model, triples, KnownFacts(facts, ENTITIES, RELATIONS))
+    for filtered in (False, True):
+        better, equal = np.moveaxis(expected[int(filtered)], -1, 0)
+        np.testing.assert_array_equal(found.ranks(filtered=filtered), 1 + better + equal / 2)
 
 
 def test_the_summary_is_the_mean_over_sides() -> None:

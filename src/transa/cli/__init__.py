@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from transa.cli import classify, graphs, train
+from transa.cli import classify, evaluate, graphs, train
 from transa.errors import TransaError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 graphs.register(app)
 train.register(app)
+evaluate.register(app)
 classify.register(app)
 
 

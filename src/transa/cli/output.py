@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -35,6 +36,18 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -
     console = Console()
     console.print(Text(title, style="bold"), soft_wrap=True)  # a long path stays in one piece
     console.print(drawn)
+
+
+@contextmanager
+def progress_bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Show progress on stderr where that is a terminal; what is yielded takes the number of steps done since."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda steps: bar.update(task, advance=steps)
 
 
 def _cell(value: object) -> Text:

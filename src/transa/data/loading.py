@@ -90,8 +90,8 @@ def _suggest(source: str) -> str:
 
 def _unseen(graph: KnowledgeGraph) -> list[str]:
     notes = []
-    for split in ("valid", "test"):
-        count = int(unseen_rows(graph, split).sum())
+    for split, triples in (("valid", graph.valid), ("test", graph.test)):
+        count = int(unseen_rows(graph, triples).sum())
         if count:
             notes.append(
                 f"{count:,} {split} triples have an entity or relation that does not occur in train; they are kept"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -126,3 +127,11 @@ def leaked(train: Triples, test: Triples, pairs: list[RelatedPair], num_entities
             heads, tails = test[rows][:, [0, 2] if pair.kind == "duplicate" else [2, 0]].T
             hit[rows] |= np.isin(keys(heads, twin, tails), told[train[:, 1] == twin])
     return int(hit.sum())
+
+
+def by_relation(triples: Triples) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+    """Yield each relation with the positions of its triples."""
+    order = np.argsort(triples[:, 1], kind="stable")
+    if len(order):
+        for rows in np.split(order, np.flatnonzero(np.diff(triples[order, 1])) + 1):
+            yield int(triples[rows[0], 1]), rows

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from transa.data.facts import distinct
-from transa.data.graph import SPLITS, KnowledgeGraph, Split
+from transa.data.graph import SPLITS, KnowledgeGraph, Split, Triples
 from transa.data.relations import CATEGORIES, RelatedPair, RelationStatistics, leaked, related_pairs
 
 
@@ -71,7 +72,7 @@ class GraphStatistics:
             triples={split: len(graph.positives(split)) for split in SPLITS},
             negatives={split: len(graph.triples(split)) - len(graph.positives(split)) for split in SPLITS},
             duplicates={split: _repeated(graph, split) for split in SPLITS},
-            unseen={split: int(unseen_rows(graph, split).sum()) for split in ("valid", "test")},
+            unseen={split: int(unseen_rows(graph, graph.triples(split)).sum()) for split in SPLITS[1:]},
             per_relation=RelationStatistics.of(graph.training_facts),
             related=related,
             leaked=leaked(graph.train, graph.positives("test"), related, entities),
@@ -116,14 +117,15 @@ class GraphStatistics:
         }
 
 
-def unseen_rows(graph: KnowledgeGraph, split: Split) -> Any:
-    """Tell for each row of a split whether it has an entity or relation that does not occur in train."""
+def unseen_rows(graph: KnowledgeGraph, triples: Triples) -> npt.NDArray[np.bool_]:
+    """Tell for each triple whether it has an entity or relation that does not occur in train."""
     entities = np.zeros(len(graph.entities), dtype=bool)
     entities[graph.train[:, [0, 2]]] = True
     relations = np.zeros(len(graph.relations), dtype=bool)
     relations[graph.train[:, 1]] = True
-    heads, edges, tails = graph.triples(split).T
-    return ~(entities[heads] & relations[edges] & entities[tails])
+    heads, edges, tails = triples.T
+    seen: npt.NDArray[np.bool_] = entities[heads] & relations[edges] & entities[tails]
+    return ~seen
 
 
 def _repeated(graph: KnowledgeGraph, split: Split) -> int:

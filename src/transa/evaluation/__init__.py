@@ -2,6 +2,16 @@
 
 from transa.evaluation.calibration import Calibrator
 from transa.evaluation.classification import Classification, accuracy, classify
+from transa.evaluation.evaluation import Evaluation, evaluate
 from transa.evaluation.link_prediction import LinkPrediction, link_prediction
 
-__all__ = ["Calibrator", "Classification", "LinkPrediction", "accuracy", "classify", "link_prediction"]
+__all__ = [
+    "Calibrator",
+    "Classification",
+    "Evaluation",
+    "LinkPrediction",
+    "accuracy",
+    "classify",
+    "evaluate",
+    "link_prediction",
+]

@@ -18,6 +18,7 @@ import pyarrow as pa
 import torch
 
 from transa.data.graph import KnowledgeGraph, Labels, Split, Triples
+from transa.data.relations import by_relation
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
 from transa.evaluation.calibration import Calibrator, Method, Reliability, brier_score, calibrator_class
@@ -91,7 +92,7 @@ class Classification:
         AUC and average precision over all relations are those of the margins, since scores of two relations do not compare.
         """
         relations: dict[str, Any] = {}
-        for relation, rows in _by_relation(self.triples):
+        for relation, rows in by_relation(self.triples):
             relations[self.relations[relation]] = {
                 "threshold": self.thresholds.get(relation, self.global_threshold),
                 **self._measures(rows),
@@ -252,7 +253,7 @@ def best_thresholds(
     triples: Triples, scores: npt.NDArray[np.float64], labels: Labels
 ) -> tuple[dict[int, float], float]:
     """Return the best threshold of each relation among the triples, and the best over all of them."""
-    own = {relation: best_threshold(scores[rows], labels[rows])[0] for relation, rows in _by_relation(triples)}
+    own = {relation: best_threshold(scores[rows], labels[rows])[0] for relation, rows in by_relation(triples)}
     return own, best_threshold(scores, labels)[0]
 
 
@@ -264,14 +265,6 @@ def accuracy(model: Model, triples: Triples, labels: Labels) -> float:
         rows = triples[:, 1] == relation
         right += best_threshold(scores[rows], labels[rows])[1]
     return right / max(len(triples), 1)
-
-
-def _by_relation(triples: Triples) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
-    """Yield each relation with the positions of its triples."""
-    order = np.argsort(triples[:, 1], kind="stable")
-    if len(order):
-        for rows in np.split(order, np.flatnonzero(np.diff(triples[order, 1])) + 1):
-            yield int(triples[rows[0], 1]), rows
 
 
 def _row_thresholds(triples: Triples, own: dict[int, float], fallback: float) -> npt.NDArray[np.float64]:
@@ -297,16 +290,21 @@ def _check(model: Model, graph: KnowledgeGraph, split: Split, seed: int, limit: 
         raise InputError(f"expected a seed from 0 to 2^63 - 1, found {seed}")
     if limit is not None and limit < 1:
         raise InputError(f"limit: expected at least 1, found {limit}")
+    check_sizes(model, graph)
+    if not len(graph.valid):
+        raise InputError("the graph has no validation triples, from which thresholds are chosen")
+    if not len(graph.triples(split)):
+        raise InputError(f"the graph has no {split} triples")
+
+
+def check_sizes(model: Model, graph: KnowledgeGraph) -> None:
+    """Raise an `InputError` where a model cannot be of a graph."""
     sizes = (len(graph.entities), len(graph.relations))
     if (model.num_entities, model.num_relations) != sizes:
         raise InputError(
             f"the model has {model.num_entities:,} entities and {model.num_relations:,} relations, "
             f"the graph {sizes[0]:,} and {sizes[1]:,}"
         )
-    if not len(graph.valid):
-        raise InputError("the graph has no validation triples, from which thresholds are chosen")
-    if not len(graph.triples(split)):
-        raise InputError(f"the graph has no {split} triples")
 
 
 def _notes(

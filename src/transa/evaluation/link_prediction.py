@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -77,7 +77,6 @@ class LinkPrediction:
         filtered: bool = True,
         ties: Ties = "realistic",
         hits: Sequence[int] = HITS,
-        rows: npt.NDArray[np.bool_] | None = None,
     ) -> dict[str, float]:
         """Return mean rank, MRR, Hits@k, median rank, and the adjusted mean rank and its index.
 
@@ -92,13 +91,10 @@ class LinkPrediction:
             See `ranks`.
         hits
             The k of Hits@k.
-        rows
-            Which triples, by default all.
         """
-        columns = list(range(len(SIDES))) if side == "both" else [SIDES.index(side)]
-        chosen = slice(None) if rows is None else rows
-        ranks = self.ranks(filtered=filtered, ties=ties)[chosen][:, columns].ravel()
-        expected = (self.candidates(filtered=filtered)[chosen][:, columns].mean() + 1) / 2
+        columns = slice(None) if side == "both" else SIDES.index(side)
+        ranks = self.ranks(filtered=filtered, ties=ties)[:, columns].ravel()
+        expected = (self.candidates(filtered=filtered)[:, columns].mean() + 1) / 2
         mean = float(ranks.mean())
         return {
             "mr": mean,
@@ -110,16 +106,16 @@ class LinkPrediction:
         }
 
     def summary(
-        self,
-        *,
-        filtered: bool = True,
-        ties: Ties = "realistic",
-        hits: Sequence[int] = HITS,
-        rows: npt.NDArray[np.bool_] | None = None,
+        self, *, filtered: bool = True, ties: Ties = "realistic", hits: Sequence[int] = HITS
     ) -> dict[str, dict[str, float]]:
         """Return the measures for both, head and tail."""
         sides: tuple[Side | Literal["both"], ...] = ("both", *SIDES)
-        return {side: self.measures(side, filtered=filtered, ties=ties, hits=hits, rows=rows) for side in sides}
+        return {side: self.measures(side, filtered=filtered, ties=ties, hits=hits) for side in sides}
+
+    def take(self, rows: npt.NDArray[Any]) -> LinkPrediction:
+        """Return the counts of some of the triples."""
+        arrays = ("triples", "better", "equal", "known_better", "known_equal", "known")
+        return replace(self, **{name: getattr(self, name)[rows] for name in arrays})
 
 
 def link_prediction(

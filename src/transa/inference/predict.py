@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
-from transa.models import Model, Rows
+from transa.evaluation.queries import Queries
+from transa.evaluation.ranking import Ranker
+from transa.models import Model
 
 
 @dataclass(frozen=True)
@@ -58,16 +59,13 @@ def predict(
         raise InputError(f"top: expected at least 1, found {top}")
     edge = graph.relations.id(relation)
     given = graph.entities.id(head if head is not None else tail)  # type: ignore[arg-type]
-    device = model.entity.vector.device
-    one = Rows(
-        {name: table.unsqueeze(0) for name, table in model.gather("entity", torch.tensor(given, device=device)).items()}
-    )
-    parameters = model.gather("relation", torch.tensor(edge, device=device))
-    with torch.no_grad():
-        pair = (one, model.entity) if head is not None else (model.entity, one)
-        scores = model.score(pair[0], parameters, pair[1]).double().cpu().numpy()
     facts = graph.known()
+    asked = np.array([[given, edge, 0] if head is not None else [0, edge, given]], dtype=np.int32)
+    queries = Queries.of(asked, facts, "tail" if head is not None else "head")
+    answers, scores = Ranker(model).best(queries, min(top, model.num_entities))
     known = set((facts.tails_of(given, edge) if head is not None else facts.heads_of(edge, given)).tolist())
-    order = np.argsort(scores, kind="stable")[:top].tolist()
     names = graph.entities
-    return [Prediction(names[entity], names.name(entity), float(scores[entity]), entity in known) for entity in order]
+    return [
+        Prediction(names[entity], names.name(entity), score, entity in known)
+        for entity, score in zip(answers[0].tolist(), scores[0].tolist(), strict=True)
+    ]

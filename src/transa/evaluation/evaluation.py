@@ -1,0 +1,226 @@
+"""The evaluation of a model on a split of its graph: ranks, measures by side, category and relation, and every single rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from transa.data.facts import KnownFacts
+from transa.data.graph import SPLITS, KnowledgeGraph, Split
+from transa.data.relations import CATEGORIES, Category, RelationStatistics, by_relation
+from transa.data.statistics import unseen_rows
+from transa.errors import InputError
+from transa.evaluation.classification import check_sizes, scores_of
+from transa.evaluation.link_prediction import HITS, LinkPrediction, Ties, link_prediction
+from transa.evaluation.queries import SIDES, Queries
+from transa.evaluation.ranking import Ranker, Watch
+from transa.evaluation.tables import write_table
+from transa.models import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Where the true heads and tails of a split stand.
+
+    Attributes
+    ----------
+    found
+        The counts behind the ranks.
+    model, graph
+        What was evaluated, and on what.
+    split, known
+        The triples that were ranked, and the splits whose facts a filtered rank leaves out.
+    population
+        How many triples the split has; more than were ranked where only a sample was asked for.
+    seed
+        Of the sample.
+    """
+
+    found: LinkPrediction
+    model: Model = field(repr=False)
+    graph: KnowledgeGraph = field(repr=False)
+    split: Split
+    known: tuple[Split, ...]
+    population: int
+    seed: int
+
+    def ranks(self, *, filtered: bool = True, ties: Ties = "realistic") -> npt.NDArray[np.float64]:
+        """Return the ranks from 1, of shape (triples, 2): head and tail."""
+        return self.found.ranks(filtered=filtered, ties=ties)
+
+    def summary(
+        self, *, filtered: bool = True, ties: Ties = "realistic", hits: Sequence[int] = HITS
+    ) -> dict[str, dict[str, float]]:
+        """Return the measures for both, head and tail."""
+        return self.found.summary(filtered=filtered, ties=ties, hits=hits)
+
+    @cached_property
+    def relation_categories(self) -> list[Category]:
+        """The category of each relation, from the training triples."""
+        return RelationStatistics.of(self.graph.training_facts).categories
+
+    @cached_property
+    def unseen(self) -> int:
+        """How many of the ranked triples have an entity or relation that does not occur in train."""
+        return int(unseen_rows(self.graph, self.found.triples).sum())
+
+    def report(self, *, ties: Ties = "realistic", hits: Sequence[int] = HITS) -> dict[str, Any]:
+        """Return everything as plain values: fractions, never percentages.
+
+        ``report[side][kind][measure]`` with side both, head or tail and kind raw or filtered; the same again in ``categories`` and
+        ``relations``.
+        """
+        relations = self.found.triples[:, 1]
+        categories = np.array(self.relation_categories)[relations]
+        return {
+            "model": self.model.name,
+            "split": self.split,
+            "n": len(relations),
+            "ties": ties,
+            "filter": list(self.known),
+            "entities": self.found.num_entities,
+            "unseen": self.unseen,
+            "queries": self.found.queries,
+            "rescored": self.found.rescored,
+            **_sides(self.found, ties, hits),
+            "estimate": self._estimate(ties, hits),
+            "categories": {
+                category: {
+                    "n": int((categories == category).sum()),
+                    **_sides(self.found.take(categories == category), ties, hits),
+                }
+                for category in CATEGORIES
+                if (categories == category).any()
+            },
+            "relations": {
+                self.graph.relations[relation]: {
+                    "n": len(rows),
+                    "category": self.relation_categories[relation],
+                    **_sides(self.found.take(rows), ties, hits),
+                }
+                for relation, rows in by_relation(self.found.triples)
+            },
+        }
+
+    def _estimate(self, ties: Ties, hits: Sequence[int]) -> dict[str, Any] | None:
+        """Return 95 % intervals where only a sample was ranked: the two ranks of a triple are one observation."""
+        if self.population == len(self.found.triples):
+            return None
+        ranks = self.ranks(ties=ties)
+        values = {"mr": ranks, "mrr": 1 / ranks, **{f"hits@{k}": ranks <= k for k in hits}}
+        intervals = {}
+        for name, each in values.items():
+            means = each.mean(axis=1)
+            reach = 1.96 * float(means.std(ddof=1)) / len(means) ** 0.5 if len(means) > 1 else float("inf")
+            intervals[name] = [float(means.mean()) - reach, float(means.mean()) + reach] if len(means) > 1 else None
+        return {"population": self.population, "seed": self.seed, "confidence": 0.95, "filtered": intervals}
+
+    def frame(self, answers: int = 0) -> pa.Table:
+        """Return every single rank as an Arrow table, two rows a triple.
+
+        Columns: head, relation, tail (keys), side, category, rank (filtered), raw_rank, optimistic_rank and pessimistic_rank
+        (filtered), score, and the best `answers` that are no known facts, with their scores.
+        """
+        count = len(self.found.triples)
+        heads, relations, tails = np.repeat(self.found.triples, len(SIDES), axis=0).T
+        categories = np.array(self.relation_categories, dtype=object)
+        columns = {
+            "head": self.graph.entities.keys.take(pa.array(heads)),
+            "relation": self.graph.relations.keys.take(pa.array(relations)),
+            "tail": self.graph.entities.keys.take(pa.array(tails)),
+            "side": pa.array(list(SIDES) * count, pa.string()),
+            "category": pa.array(categories[relations], pa.string()),
+            "rank": pa.array(self.ranks().ravel()),
+            "raw_rank": pa.array(self.ranks(filtered=False).ravel()),
+            "optimistic_rank": pa.array(self.ranks(ties="optimistic").ravel()),
+            "pessimistic_rank": pa.array(self.ranks(ties="pessimistic").ravel()),
+            "score": pa.array(np.repeat(scores_of(self.model, self.found.triples), len(SIDES))),
+        }
+        if answers:
+            ids, scores = self._best(answers)
+            for place in range(answers):
+                missing = ids[:, place] < 0
+                columns[f"answer_{place + 1}"] = self.graph.entities.keys.take(pa.array(ids[:, place], mask=missing))
+                columns[f"answer_{place + 1}_score"] = pa.array(scores[:, place], mask=missing)
+        return pa.table(columns)
+
+    def _best(self, number: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        triples, ranker = self.found.triples, Ranker(self.model)
+        known = _known(self.graph, self.known)
+        ids = np.empty((len(triples), len(SIDES), number), np.int64)
+        scores = np.empty((len(triples), len(SIDES), number))
+        for column, side in enumerate(SIDES):
+            queries = Queries.of(triples, known, side)
+            found = ranker.best(queries, number, leave_out_known=True)
+            owner = queries.query_of_target
+            ids[queries.origins, column], scores[queries.origins, column] = found[0][owner], found[1][owner]
+        return ids.reshape(-1, number), scores.reshape(-1, number)
+
+    def write(self, path: Path, *, answers: int = 3, overwrite: bool = False) -> Path:
+        """Write every single rank to a .csv, .tsv or .parquet file."""
+        return write_table(self.frame(answers), path, overwrite=overwrite)
+
+
+def evaluate(
+    model: Model,
+    graph: KnowledgeGraph,
+    split: Split = "test",
+    *,
+    known: Sequence[Split] | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    chunk: int | None = None,
+    watch: Watch | None = None,
+) -> Evaluation:
+    """Rank the head and the tail of each true triple of a split among all entities.
+
+    Parameters
+    ----------
+    model, graph
+        A trained model, and the graph it was trained on.
+    split
+        The triples to rank; those labelled false are left out.
+    known
+        The splits whose facts a filtered rank leaves out: by default train, valid and test, but without test where another split is
+        ranked.
+    limit, seed
+        Rank a random sample of this many triples.
+    chunk
+        Entities at a time; the result does not depend on it.
+    watch
+        Called now and then with the number of ranks that have been found since.
+    """
+    check_sizes(model, graph)
+    if split not in SPLITS:
+        raise InputError(f"split: expected one of {', '.join(SPLITS)}, found {split!r}")
+    usual = tuple(each for each in SPLITS if each != "test" or split == "test")
+    chosen = usual if known is None else tuple(known)
+    for each in chosen:
+        if each not in SPLITS:
+            raise InputError(f"known: expected some of {', '.join(SPLITS)}, found {each!r}")
+    if limit is not None and limit < 1:
+        raise InputError(f"limit: expected at least 1, found {limit}")
+    triples = graph.positives(split)
+    if not len(triples):
+        raise InputError(f"the graph has no {split} triples")
+    population = len(triples)
+    if limit is not None and limit < population:
+        triples = triples[np.sort(np.random.default_rng(seed).permutation(population)[:limit])]
+    found = link_prediction(model, triples, _known(graph, chosen), chunk=chunk, watch=watch)
+    return Evaluation(found, model, graph, split, chosen, population, seed)
+
+
+def _known(graph: KnowledgeGraph, splits: tuple[Split, ...]) -> KnownFacts:
+    return graph.known(*splits) if splits else KnownFacts(graph.train[:0], len(graph.entities), len(graph.relations))
+
+
+def _sides(found: LinkPrediction, ties: Ties, hits: Sequence[int]) -> dict[str, dict[str, dict[str, float]]]:
+    kinds = {kind: found.summary(filtered=kind == "filtered", ties=ties, hits=hits) for kind in ("raw", "filtered")}
+    return {side: {kind: measures[side] for kind, measures in kinds.items()} for side in ("both", *SIDES)}
