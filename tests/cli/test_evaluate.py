@@ -1,0 +1,154 @@
+"""transa evaluate."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import transa
+from tests.conftest import Result
+from transa.training import RunFolder, Trainer, load_recipe
+
+Command = Callable[..., Result]
+MEASURES = {"mr", "mrr", "hits@1", "hits@3", "hits@10", "median", "amr", "amri"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs") / "umls"
+    settings = {"rounds": 10, "validate_every": 0}
+    Trainer(transa.load("umls"), load_recipe("transa", None, "umls", settings), None, RunFolder(path), "umls").fit()
+    return path
+
+
+def test_the_report_has_both_sides_raw_and_filtered_categories_and_relations(command: Command, run: Path) -> None:
+    result = command("evaluate", run, "--json")
+    assert result.code == 0
+    report = json.loads(result.out)
+    assert report["n"] == 661
+    assert report["filter"] == ["train", "valid", "test"]
+    assert report["estimate"] is None
+    for side in ("both", "head", "tail"):
+        assert set(report[side]) == {"raw", "filtered"}
+        assert set(report[side]["filtered"]) == MEASURES
+        assert report[side]["filtered"]["mrr"] > report[side]["raw"]["mrr"]
+    sizes = {name: found["n"] for name, found in report["categories"].items()}
+    assert sum(sizes.values()) == 661
+    mean = sum(n * report["categories"][name]["head"]["filtered"]["mr"] for name, n in sizes.items()) / 661
+    assert mean == pytest.approx(report["head"]["filtered"]["mr"])
+    assert sum(found["n"] for found in report["relations"].values()) == 661
+    assert 0.1 < report["both"]["filtered"]["mrr"] < 1
+
+
+def test_validating_does_not_filter_by_test(command: Command, run: Path) -> None:
+    usual = json.loads(command("evaluate", run, "--split", "valid", "--json").out)
+    assert usual["filter"] == ["train", "valid"]
+    everything = json.loads(command("evaluate", run, "--split", "valid", "--filter", "train,valid,test", "--json").out)
+    assert everything["both"]["filtered"]["mr"] < usual["both"]["filtered"]["mr"]
+    nothing = json.loads(command("evaluate", run, "--filter", "none", "--json").out)
+    assert nothing["both"]["filtered"] == nothing["both"]["raw"]
+
+
+def test_a_sample_is_called_an_estimate_and_has_intervals(command: Command, run: Path) -> None:
+    whole = json.loads(command("evaluate", run, "--json").out)
+    sample = json.loads(command("evaluate", run, "--limit", 300, "--seed", 3, "--json").out)
+    assert sample["n"] == 300
+    assert sample["estimate"]["population"] == 661
+    low, high = sample["estimate"]["filtered"]["mrr"]
+    assert low < sample["both"]["filtered"]["mrr"] < high
+    assert low < whole["both"]["filtered"]["mrr"] < high
+    assert sample == json.loads(command("evaluate", run, "--limit", 300, "--seed", 3, "--json").out) | {
+        "seconds": sample["seconds"]
+    }
+    assert "estimate" in command("evaluate", run, "--limit", 300).out
+
+
+def test_every_rank_can_be_written(command: Command, run: Path, tmp_path: Path) -> None:
+    text, binary = tmp_path / "ranks.csv", tmp_path / "ranks.parquet"
+    report = json.loads(command("evaluate", run, "--ranks", text, "--answers", 2, "--json").out)
+    assert command("evaluate", run, "--ranks", binary, "--answers", 2).code == 0
+    with text.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    table = pq.read_table(binary)
+    assert len(rows) == len(table) == 2 * 661
+    ranks = np.array([float(row["rank"]) for row in rows])
+    assert (1 / ranks).mean() == pytest.approx(report["both"]["filtered"]["mrr"])
+    raw = np.array([float(row["raw_rank"]) for row in rows if row["side"] == "tail"])
+    assert raw.mean() == pytest.approx(report["tail"]["raw"]["mr"])
+    graph = transa.load("umls")
+    known = {
+        tuple(triple)
+        for split in ("train", "valid", "test")
+        for triple in zip(*graph.named(split).to_pydict().values(), strict=True)
+    }
+    for row in rows[:200]:
+        if not row["answer_2"]:  # all but one or none are known
+            continue
+        first, second = float(row["answer_1_score"]), float(row["answer_2_score"])
+        assert first <= second
+        # The true entity is the first of all iff no unknown one scores better.
+        if float(row["optimistic_rank"]) == 1:
+            assert first >= float(row["score"]) * (1 - 1e-5)
+        else:
+            assert first <= float(row["score"]) * (1 + 1e-5)
+        replaced = (
+            (row["answer_1"], row["relation"], row["tail"])
+            if row["side"] == "head"
+            else (row["head"], row["relation"], row["answer_1"])
+        )
+        assert replaced not in known
+
+
+def test_tie_rules_and_any_k(command: Command, run: Path) -> None:
+    found = {
+        rule: json.loads(command("evaluate", run, "--ties", rule, "--hits", "2,50", "--json").out)["both"]["filtered"]
+        for rule in ("optimistic", "realistic", "pessimistic")
+    }
+    assert {"hits@2", "hits@50"} < set(found["realistic"])
+    assert found["optimistic"]["mr"] <= found["realistic"]["mr"] <= found["pessimistic"]["mr"]
+
+
+def test_tables_for_people(command: Command, run: Path) -> None:
+    result = command("evaluate", run)
+    assert result.code == 0
+    for word in ("filtered", "MRR", "Hits@10", "N-N", "affects", "distinct queries"):
+        assert word in result.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--hits", "0,3"], "--hits"),
+        (["--hits", "ten"], "--hits"),
+        (["--filter", "train,dev"], "dev"),
+        (["--ranks", "ranks.xls"], ".xls"),
+        (["--device", "nowhere"], "nowhere"),
+        (["--threads", "0"], "threads"),
+    ],
+)
+def test_wrong_arguments_are_refused(command: Command, run: Path, arguments: list[str], message: str) -> None:
+    result = command("evaluate", run, *arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert "Traceback" not in result.err
+
+
+def test_what_is_no_run_is_refused(command: Command, tmp_path: Path) -> None:
+    result = command("evaluate", tmp_path)
+    assert result.code == 2
+    assert "not a run folder" in result.err
+
+
+def test_a_file_is_not_overwritten_unasked(command: Command, run: Path, tmp_path: Path) -> None:
+    target = tmp_path / "ranks.csv"
+    target.write_text("mine")
+    assert command("evaluate", run, "--ranks", target).code == 2
+    assert target.read_text() == "mine"
+    assert command("evaluate", run, "--ranks", target, "--overwrite").code == 0
+    assert target.read_text().startswith("head,")
