@@ -1,8 +1,9 @@
-"""Estimators: one class for each system, which binds graph, training, evaluation and prediction."""
+"""Estimators: one class for each model, which binds graph, training, evaluation and prediction."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 from transa.data import KnowledgeGraph
@@ -10,7 +11,7 @@ from transa.data.graph import SPLITS, Split
 from transa.errors import InputError
 from transa.evaluation import LinkPrediction, link_prediction
 from transa.inference import Prediction, predict
-from transa.models import Model
+from transa.models import MODELS, Model
 from transa.training import Options, Progress, Recipe, Trainer, load_recipe
 
 
@@ -87,34 +88,17 @@ class Estimator:
         return f"{type(self).__name__}(dim={self.settings.dim}{'' if self._model is None else ', trained'})"
 
 
-class TransA(Estimator):
-    """TransA (Xiao et al. 2015): |h + r - t|^T W_r |h + r - t| with a non-negative W_r for each relation.
-
-    Recipes: ``"paper"``, ``"authors"``, ``"modern"`` (the default).
-    """
-
-    system = "transa"
+def _estimator(model: type[Model]) -> type[Estimator]:
+    """Return the estimator of a model: its name, and the head of its documentation."""
+    about = f"{(import_module(model.__module__).__doc__ or '').strip()}\n\n``{model.formula}``; see `{model.__module__}`."
+    return type(model.__name__, (Estimator,), {"system": model.name, "__doc__": about, "__module__": __name__})
 
 
-class AdaptiveMetric(Estimator):
-    """Adaptive Metric (PSD): (h + r - t)^T W_r (h + r - t) with a positive semi-definite W_r for each relation."""
-
-    system = "adaptive_metric"
+#: An estimator for every model, by the name of its class; `transa.TransA` is one of them.
+ESTIMATORS: dict[str, type[Estimator]] = {model.__name__: _estimator(model) for model in MODELS.values()}
 
 
-class TransE(Estimator):
-    """TransE (Bordes et al. 2013): |h + r - t|."""
-
-    system = "transe"
-
-
-class TransM(Estimator):
-    """TransM (Fan et al. 2014): w_r |h + r - t|."""
-
-    system = "transm"
-
-
-class UM(Estimator):
-    """The Unstructured Model (Bordes et al. 2012): |h - t|^2."""
-
-    system = "um"
+def __getattr__(name: str) -> type[Estimator]:
+    if name not in ESTIMATORS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return ESTIMATORS[name]

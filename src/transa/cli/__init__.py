@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from transa.cli import graphs, train
+from transa.cli import graphs, models, train
 from transa.errors import TransaError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 graphs.register(app)
 train.register(app)
+models.register(app)
 
 
 @app.callback(invoke_without_command=True)
