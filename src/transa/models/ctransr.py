@@ -80,7 +80,7 @@ class CTransR(TransR):
 
     def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
         """Return the least norm of the relation's translations."""
-        e = head.vector @ relation.matrix - tail.vector @ relation.matrix
+        e = self.between(head, relation, tail)
         return torch.stack([length(e + r, self.norm, self.root) for r in relation.centres.unbind(-2)]).amin(0)
 
     def excess(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:

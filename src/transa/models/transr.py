@@ -67,8 +67,12 @@ class TransR(Model):
 
     def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
         """Return the norm of the translation in the relation's space."""
-        e = head.vector @ relation.matrix + relation.vector - tail.vector @ relation.matrix
-        return length(e, self.norm, self.root)
+        return length(self.between(head, relation, tail) + relation.vector, self.norm, self.root)
+
+    def between(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return h M_r - t M_r: of pairs with one product, of some heads with other tails with one for each."""
+        h, t = head.vector, tail.vector
+        return (h - t) @ relation.matrix if h.shape == t.shape else h @ relation.matrix - t @ relation.matrix
 
     def excess(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
         """Return by how much the squared norms of projected entities exceed 1."""
