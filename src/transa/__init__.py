@@ -22,8 +22,8 @@ __version__ = "0.1.0"
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("GOMP_SPINCOUNT", "3000")  # long enough for the next phase of a batch, too short to be in the way
 
-#: Public name -> where it lives. Imported when first used, so that `import transa` and the command line start at once. Beside these there
-#: is an estimator for every model, such as `transa.TransA`.
+#: Public name -> where it lives. Imported when first used, so that `import transa` and the command line start at once. Beside these
+#: there is an estimator for every model, such as `transa.TransA`.
 _PUBLIC = {
     "InputError": "transa.errors",
     "KnowledgeGraph": "transa.data",

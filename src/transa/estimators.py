@@ -90,7 +90,9 @@ class Estimator:
 
 def _estimator(model: type[Model]) -> type[Estimator]:
     """Return the estimator of a model: its name, and the head of its documentation."""
-    about = f"{(import_module(model.__module__).__doc__ or '').strip()}\n\n``{model.formula}``; see `{model.__module__}`."
+    about = (
+        f"{(import_module(model.__module__).__doc__ or '').strip()}\n\n``{model.formula}``; see `{model.__module__}`."
+    )
     return type(model.__name__, (Estimator,), {"system": model.name, "__doc__": about, "__module__": __name__})
 
 

@@ -29,4 +29,6 @@ def models(as_json: Json = False) -> None:
         ("model", "formula", "parameters", "multiplications for a triple"),
         [(name, model.formula, model.size, model.cost) for name, model in MODELS.items()],
     )
-    typer.echo("n entities, m relations, k dim, d relation_dim, s hidden, c clusters, p factors, rank: settings of the recipe")
+    typer.echo(
+        "n entities, m relations, k dim, d relation_dim, s hidden, c clusters, p factors, rank: settings of the recipe"
+    )

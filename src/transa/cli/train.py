@@ -80,7 +80,9 @@ def train(
         trainer.fit(watch, resume=resume)
     if trainer.warm_start:
         first = trainer.warm_start
-        note(f"started from a TransE of {first['rounds']} rounds, {first['seconds']:.1f} s, loss {first['last_loss']:.4f}")
+        note(
+            f"started from a TransE of {first['rounds']} rounds, {first['seconds']:.1f} s, loss {first['last_loss']:.4f}"
+        )
     summary = {"run": str(out), **trainer.summary()}
     if as_json:
         emit_json(summary)
