@@ -5,16 +5,18 @@ Lin, Liu, Sun, Liu, Zhu: *Learning Entity and Relation Embeddings for Knowledge 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from transa.data import KnowledgeGraph
 from transa.models.base import Rows, length
 from transa.models.transr import TransR
+
+if TYPE_CHECKING:
+    from transa.data import KnowledgeGraph
 
 #: Passes of k-means, at most.
 PASSES = 50

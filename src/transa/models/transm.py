@@ -5,12 +5,16 @@ Fan, Zhou, Chang, Zheng: *Transition-based Knowledge Graph Embedding with Relati
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
-from transa.data import KnowledgeGraph
 from transa.models.base import Rows
 from transa.models.transe import TransE
+
+if TYPE_CHECKING:
+    from transa.data import KnowledgeGraph
 
 
 class TransM(TransE):

@@ -323,7 +323,8 @@ def start_model(graph: KnowledgeGraph, recipe: Recipe) -> Model:
             model.relation.metric.fill_(1.0)
         if recipe.metric_scale == "trace":
             model.relation.metric.mul_(recipe.metric_trace)
-    model.adapt(graph, recipe.seed)
+    if not recipe.warm_rounds:  # otherwise when the vectors are there to adapt to
+        model.adapt(graph, recipe.seed)
     return model
 
 
