@@ -49,16 +49,8 @@ class CTransR(TransR):
     cost = "2 k d + c d"
     options = (*TransR.options, "clusters", "cluster_pull")
 
-    def __init__(
-        self,
-        num_entities: int,
-        num_relations: int,
-        dim: int = 50,
-        clusters: int = 4,
-        cluster_pull: float = 0.001,
-        **options: Any,
-    ) -> None:
-        super().__init__(num_entities, num_relations, dim, **options)
+    def __init__(self, *sizes: int, clusters: int = 4, cluster_pull: float = 0.001, **options: Any) -> None:
+        super().__init__(*sizes, **options)  # type: ignore[arg-type]
         self.clusters = clusters
         self.cluster_pull = cluster_pull
 
