@@ -17,7 +17,7 @@ class SE(Model):
     Neighbours: with both matrices the identity it is the L1 form of UM; TransR has one matrix for both ends and a translation, which SE
     can only express with an entry of entities that is the same for all.
 
-    Entities keep norm 1 (`entity_norm`). The paper does not say how matrices start: here near the identity, as half a random one away.
+    Entities keep norm 1 (`entity_norm`). The paper does not say how matrices start: here as the identity plus half a random one.
     Original settings: k=50, margin 1; in the comparison of Bordes et al. 2013 k of 20 or 50.
 
     Parameters
