@@ -16,7 +16,7 @@ from record import save
 
 import transa
 from transa.evaluation import link_prediction
-from transa.models import TransE
+from transa.models.transe import TransE
 from transa.training import RunFolder
 
 if __name__ == "__main__":

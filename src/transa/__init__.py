@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph, load, split_graph
     from transa.errors import InputError, TransaError
-    from transa.estimators import UM, AdaptiveMetric, TransA, TransE, TransM
 
 __version__ = "0.1.0"
 
@@ -23,40 +22,28 @@ __version__ = "0.1.0"
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("GOMP_SPINCOUNT", "3000")  # long enough for the next phase of a batch, too short to be in the way
 
-#: Public name -> where it lives. Imported when first used, so that `import transa` and the command line start at once.
+#: Public name -> where it lives. Imported when first used, so that `import transa` and the command line start at once. Beside these
+#: there is an estimator for every model, such as `transa.TransA`.
 _PUBLIC = {
-    "AdaptiveMetric": "transa.estimators",
     "InputError": "transa.errors",
     "KnowledgeGraph": "transa.data",
-    "TransA": "transa.estimators",
-    "TransE": "transa.estimators",
-    "TransM": "transa.estimators",
     "TransaError": "transa.errors",
-    "UM": "transa.estimators",
     "load": "transa.data",
     "split_graph": "transa.data",
 }
 
-__all__ = [
-    "UM",
-    "AdaptiveMetric",
-    "InputError",
-    "KnowledgeGraph",
-    "TransA",
-    "TransE",
-    "TransM",
-    "TransaError",
-    "__version__",
-    "load",
-    "split_graph",
-]
+__all__ = ["InputError", "KnowledgeGraph", "TransaError", "__version__", "load", "split_graph"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'transa' has no attribute {name!r}")
-    return getattr(import_module(_PUBLIC[name]), name)
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    if name[:1].isupper():  # a class, while modules and what Python itself asks for are not
+        found = import_module("transa.estimators").ESTIMATORS.get(name)
+        if found is not None:
+            return found
+    raise AttributeError(f"module 'transa' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *import_module("transa.estimators").ESTIMATORS]

@@ -1,8 +1,9 @@
-"""Estimators: one class for each system, which binds graph, training, evaluation and prediction."""
+"""Estimators: one class for each model, which binds graph, training, evaluation and prediction."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 from transa.data import KnowledgeGraph
@@ -11,7 +12,7 @@ from transa.errors import InputError
 from transa.evaluation import Classification, Evaluation, classify, evaluate
 from transa.evaluation.calibration import Method
 from transa.inference import Prediction, predict
-from transa.models import Model
+from transa.models import MODELS, Model
 from transa.training import Options, Progress, Recipe, Trainer, load_recipe
 
 
@@ -96,34 +97,19 @@ class Estimator:
         return f"{type(self).__name__}(dim={self.settings.dim}{'' if self._model is None else ', trained'})"
 
 
-class TransA(Estimator):
-    """TransA (Xiao et al. 2015): |h + r - t|^T W_r |h + r - t| with a non-negative W_r for each relation.
-
-    Recipes: ``"paper"``, ``"authors"``, ``"modern"`` (the default).
-    """
-
-    system = "transa"
-
-
-class AdaptiveMetric(Estimator):
-    """Adaptive Metric (PSD): (h + r - t)^T W_r (h + r - t) with a positive semi-definite W_r for each relation."""
-
-    system = "adaptive_metric"
+def _estimator(model: type[Model]) -> type[Estimator]:
+    """Return the estimator of a model: its name, and the head of its documentation."""
+    about = (
+        f"{(import_module(model.__module__).__doc__ or '').strip()}\n\n``{model.formula}``; see `{model.__module__}`."
+    )
+    return type(model.__name__, (Estimator,), {"system": model.name, "__doc__": about, "__module__": __name__})
 
 
-class TransE(Estimator):
-    """TransE (Bordes et al. 2013): |h + r - t|."""
-
-    system = "transe"
+#: An estimator for every model, by the name of its class; `transa.TransA` is one of them.
+ESTIMATORS: dict[str, type[Estimator]] = {model.__name__: _estimator(model) for model in MODELS.values()}
 
 
-class TransM(Estimator):
-    """TransM (Fan et al. 2014): w_r |h + r - t|."""
-
-    system = "transm"
-
-
-class UM(Estimator):
-    """The Unstructured Model (Bordes et al. 2012): |h - t|^2."""
-
-    system = "um"
+def __getattr__(name: str) -> type[Estimator]:
+    if name not in ESTIMATORS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return ESTIMATORS[name]

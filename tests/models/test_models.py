@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from transa.errors import InputError
-from transa.models import MODELS, Rows, build
+from transa.models import Rows, build
 
 ENTITIES, RELATIONS, DIM = 6, 3, 4
 VARIANTS = {
@@ -20,8 +20,6 @@ VARIANTS = {
     "transm": ("transm", {}),
     "transa-full": ("transa", {"metric": "full"}),
     "transa-lowrank": ("transa", {"metric": "lowrank", "rank": 2}),
-    "transa-diagonal": ("transa", {"metric": "diagonal", "root": True}),
-    "adaptive_metric": ("adaptive_metric", {}),
 }
 
 
@@ -36,37 +34,6 @@ def rows(**values: object) -> Rows:
 
 def two_dimensional(model: str, **options: object):
     return build(model, 2, 1, 2, **options)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_single_triples_score_as_among_all_heads_and_all_tails(variant: str) -> None:
-    model = made(variant)
-    for relation in range(RELATIONS):
-        edge = model.gather("relation", torch.tensor(relation))
-        for entity in range(ENTITIES):
-            one = model.gather("entity", torch.tensor([entity]))
-            tails = model.score(one, edge, model.entity)
-            heads = model.score(model.entity, edge, one)
-            ids = torch.arange(ENTITIES)
-            as_head = torch.stack([torch.full_like(ids, entity), torch.full_like(ids, relation), ids], dim=1)
-            torch.testing.assert_close(model.score_triples(as_head), tails)
-            torch.testing.assert_close(model.score_triples(as_head[:, [2, 1, 0]]), heads)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_gradients_agree_with_finite_differences(variant: str) -> None:
-    model = made(variant)
-    if "metric" in model.relation:
-        model.relation["metric"] = model.relation.metric + torch.rand_like(model.relation.metric)
-    parts = [model.gather(role, torch.tensor(i)) for role, i in (("entity", 0), ("relation", 1), ("entity", 2))]
-    names = [list(part) for part in parts]
-    flat = [part[name].clone().requires_grad_() for part, kept in zip(parts, names, strict=True) for name in kept]
-
-    def score(*tensors: torch.Tensor) -> torch.Tensor:
-        left = iter(tensors)
-        return model.score(*(Rows({name: next(left) for name in kept}) for kept in names))
-
-    assert torch.autograd.gradcheck(score, flat)
 
 
 def test_the_papers_example_of_crossed_weights() -> None:
@@ -159,16 +126,6 @@ def test_transm_weighs_relations_by_their_answers() -> None:
     torch.testing.assert_close(model.relation.weight, expected)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_parameters_are_counted_and_loaded(variant: str) -> None:
-    model, copy = made(variant), made(variant, seed=1)
-    assert model.parameters == sum(table.numel() for table in model.tensors().values())
-    copy.load({name: table.clone() for name, table in model.tensors().items()})
-    assert all(torch.equal(copy.tensors()[name], table) for name, table in model.tensors().items())
-    with pytest.raises(InputError, match=r"entity\.vector"):
-        copy.load({})
-
-
 @pytest.mark.parametrize(
     ("name", "options", "field"),
     [
@@ -180,7 +137,3 @@ def test_parameters_are_counted_and_loaded(variant: str) -> None:
 def test_wrong_options_name_the_field(name: str, options: dict[str, object], field: str) -> None:
     with pytest.raises(InputError, match=field):
         build(name, 2, 2, 4, **options)
-
-
-def test_every_model_states_name_and_formula() -> None:
-    assert all(model.name == name and model.formula and model.__doc__ for name, model in MODELS.items())

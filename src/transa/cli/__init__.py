@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from transa.cli import classify, evaluate, graphs, train
+from transa.cli import classify, evaluate, graphs, models, train
 from transa.errors import TransaError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ graphs.register(app)
 train.register(app)
 evaluate.register(app)
 classify.register(app)
+models.register(app)
 
 
 @app.callback(invoke_without_command=True)

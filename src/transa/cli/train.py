@@ -36,9 +36,9 @@ def register(app: typer.Typer) -> None:
 def train(
     source: Source,
     out: Annotated[Path, typer.Option(metavar="RUN", help="The run folder.")],
-    model: Annotated[str, typer.Option(help="transa, adaptive_metric, transe, transm or um.")] = "transa",
+    model: Annotated[str, typer.Option(help="One of those that `transa models` lists.")] = "transa",
     recipe: Annotated[
-        str | None, typer.Option(help="paper, authors or modern (transa), or a TOML file; by default modern.")
+        str | None, typer.Option(help="One the model has, such as paper, authors or modern (transa), or a TOML file.")
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting of the recipe; repeatable.")
@@ -78,6 +78,11 @@ def train(
     )
     with live_view(chosen.rounds) as watch:
         trainer.fit(watch, resume=resume)
+    if trainer.warm_start:
+        first = trainer.warm_start
+        note(
+            f"started from a TransE of {first['rounds']} rounds, {first['seconds']:.1f} s, loss {first['last_loss']:.4f}"
+        )
     summary = {"run": str(out), **trainer.summary()}
     if as_json:
         emit_json(summary)

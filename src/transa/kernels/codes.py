@@ -11,5 +11,5 @@ SGD, ADAGRAD_ROW, ADAGRAD, ADAM = range(4)
 ADAGRAD_EPSILON = 1e-10
 BETA1, BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-8
 
-#: Constraints on a row: none, norm at most one, norm exactly one, no negative entry.
-FREE, BALL, UNIT, NON_NEGATIVE = range(4)
+#: Constraints on a row: none, norm at most one, norm exactly one, no negative entry, L1 norm at most one (in torch only).
+FREE, BALL, UNIT, NON_NEGATIVE, L1_BALL = range(5)

@@ -1,20 +1,27 @@
-"""Models: parameters and algebra, one file each."""
+"""Models: parameters and algebra, one file each. A file that holds a model is all it takes: it is found here."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from transa.errors import InputError, suggest
-from transa.models.adaptive_metric import AdaptiveMetric
 from transa.models.base import Kernel, Model, Rows
-from transa.models.transa import TransA
-from transa.models.transe import TransE
-from transa.models.transm import TransM
-from transa.models.um import UM
 
-MODELS: dict[str, type[Model]] = {model.name: model for model in (TransA, AdaptiveMetric, TransE, TransM, UM)}
+__all__ = ["MODELS", "Kernel", "Model", "Rows", "build"]
 
-__all__ = ["MODELS", "UM", "AdaptiveMetric", "Kernel", "Model", "Rows", "TransA", "TransE", "TransM", "build"]
+
+def _found() -> dict[str, type[Model]]:
+    """Return the models of the files beside this one: the classes that state a name."""
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    classes = (value for module in modules for value in vars(module).values() if isinstance(value, type))
+    named = {value.name: value for value in classes if issubclass(value, Model) and "name" in vars(value)}
+    return dict(sorted(named.items()))
+
+
+#: All models by name.
+MODELS: dict[str, type[Model]] = _found()
 
 
 def build(name: str, num_entities: int, num_relations: int, dim: int, **options: Any) -> Model:

@@ -26,6 +26,8 @@ class AdaptiveMetric(Model):
 
     name = "adaptive_metric"
     formula = "(h + r - t)^T W_r (h + r - t)"
+    size = "n k + m (k + k^2)"
+    cost = "k^2"
     options = ("root",)
     grouped = True
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from transa.errors import InputError
+
+if TYPE_CHECKING:
+    from transa.data import KnowledgeGraph
+
+#: What a model has parameters for: each entity, each relation, all together.
+ROLES = ("entity", "relation", "shared")
 
 
 class Rows(dict[str, Tensor]):
@@ -38,7 +45,7 @@ class Kernel:
 
 
 class Model:
-    """A model: parameters for each entity and each relation, and a score by which true triples come out lower than false ones.
+    """A model: parameters for each entity, each relation and all of them, and a score by which true triples come out lower.
 
     A subclass states its tables and its score; training, evaluation, saving and both engines work from these.
 
@@ -53,12 +60,25 @@ class Model:
     ----------
     entity, relation
         The tables: ``model.entity["vector"]`` has a row for each entity.
+    shared
+        Tables that belong to no entity or relation, as they are.
     """
 
     name: ClassVar[str]
     formula: ClassVar[str]
-    #: Options of the constructor beyond `dim`.
+    #: The number of parameters, and of multiplications for a triple: n entities, m relations, dimension k; other letters are options.
+    size: ClassVar[str]
+    cost: ClassVar[str]
+    #: Options of the constructor beyond `dim`; each is a field of the recipe.
     options: ClassVar[tuple[str, ...]] = ()
+    #: Constraints on the rows of tables, such as ``{"relation.normal": "unit"}``; those on vectors are the recipe's.
+    constraints: ClassVar[dict[str, str]] = {}
+    #: Tables that training leaves as they are.
+    fixed: ClassVar[tuple[str, ...]] = ()
+    #: Whether training may start from the vectors of a TransE (`warm_rounds`).
+    from_transe: ClassVar[bool] = False
+    #: How it can be trained: by gradient, and otherwise.
+    solvers: ClassVar[tuple[str, ...]] = ("gradient",)
     #: Whether triples are scored relation by relation, so that the work is matrix products.
     grouped: ClassVar[bool] = False
 
@@ -70,6 +90,7 @@ class Model:
         self.dim = dim
         self.entity: Rows = Rows()
         self.relation: Rows = Rows()
+        self.shared: Rows = Rows()
 
     # ------------------------------------------------------------------ what a model states
 
@@ -81,6 +102,10 @@ class Model:
         """Return the shape of a relation's parameters, by table."""
         return {"vector": (self.dim,)}
 
+    def shared_tables(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the parameters that belong to no entity or relation; `score` finds them in `self.shared`."""
+        return {}
+
     def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
         """Return the dissimilarity of triples: lower is more plausible.
 
@@ -89,22 +114,37 @@ class Model:
         """
         raise NotImplementedError
 
+    def excess(self, head: Rows, relation: Rows, tail: Rows) -> Tensor | None:
+        """Return by how much triples violate the model's soft constraints, or None where it has none.
+
+        Called as `score` is, for the positives of a batch; its sum, times `soft_penalty`, joins the loss.
+        """
+        return None
+
+    def adapt(self, graph: KnowledgeGraph, seed: int) -> None:
+        """Set in place what is computed from the training triples, before the first round."""
+
     def kernel(self) -> Kernel | None:
         """Return how the compiled kernels compute the score, or None where they cannot."""
         return None
 
     # ------------------------------------------------------------------ what all models share
 
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of all tables by their full names, such as ``entity.vector``."""
+        return {
+            **{f"entity.{name}": (self.num_entities, *shape) for name, shape in self.entity_tables().items()},
+            **{f"relation.{name}": (self.num_relations, *shape) for name, shape in self.relation_tables().items()},
+            **{f"shared.{name}": shape for name, shape in self.shared_tables().items()},
+        }
+
     def initialise(self, seed: int = 0, spread: float | None = None, dtype: torch.dtype = torch.float32) -> Model:
         """Fill the tables: vectors uniform in +-6/sqrt(k) (Bordes et al. 2013) or +-`spread`, the others as the model says."""
         generator = torch.Generator().manual_seed(seed)
         width = 6 / self.dim**0.5 if spread is None else spread
-        for rows, tables, count in (
-            (self.entity, self.entity_tables(), self.num_entities),
-            (self.relation, self.relation_tables(), self.num_relations),
-        ):
-            for name, shape in tables.items():
-                rows[name] = self.start(name, (count, *shape), width, generator).to(dtype)
+        for full, shape in self.shapes().items():
+            role, name = full.split(".")
+            getattr(self, role)[name] = self.start(name, shape, width, generator).to(dtype)
         return self
 
     def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
@@ -119,8 +159,9 @@ class Model:
                 self.gather("entity", head), self.gather("relation", relation), self.gather("entity", tail)
             )
         scores = torch.empty(len(triples), dtype=self.entity.vector.dtype, device=triples.device)
-        for relation in torch.unique(triples[:, 1]):
-            rows = (triples[:, 1] == relation).nonzero().squeeze(1)
+        order = triples[:, 1].argsort(stable=True)
+        relations, counts = torch.unique_consecutive(triples[order, 1], return_counts=True)
+        for relation, rows in zip(relations, torch.split(order, counts.tolist()), strict=True):
             head, tail = triples[rows, 0], triples[rows, 2]
             one = self.gather("relation", relation)
             scores[rows] = self.score(self.gather("entity", head), one, self.gather("entity", tail))
@@ -132,9 +173,7 @@ class Model:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return all tables by their full names, such as ``entity.vector``."""
-        return {
-            f"{role}.{name}": table for role in ("entity", "relation") for name, table in getattr(self, role).items()
-        }
+        return {f"{role}.{name}": table for role in ROLES for name, table in getattr(self, role).items()}
 
     def load(self, tensors: dict[str, Tensor]) -> Model:
         """Put saved tables in place.
@@ -144,21 +183,19 @@ class Model:
         InputError
             If a table is missing or has another shape than this model's.
         """
-        for role, tables, count in (
-            ("entity", self.entity_tables(), self.num_entities),
-            ("relation", self.relation_tables(), self.num_relations),
-        ):
-            for name, shape in tables.items():
-                found = tensors.get(f"{role}.{name}")
-                if found is None or tuple(found.shape) != (count, *shape):
-                    what = "nothing" if found is None else tuple(found.shape)
-                    raise InputError(f"weights: expected {role}.{name} of shape {(count, *shape)}, found {what}")
-                getattr(self, role)[name] = found
+        for full, shape in self.shapes().items():
+            found = tensors.get(full)
+            if found is None or tuple(found.shape) != shape:
+                what = "nothing" if found is None else tuple(found.shape)
+                raise InputError(f"weights: expected {full} of shape {shape}, found {what}")
+            role, name = full.split(".")
+            getattr(self, role)[name] = found
         return self
 
     def to(self, device: torch.device | str) -> Model:
         """Move all tables to a device."""
-        for rows in (self.entity, self.relation):
+        for role in ROLES:
+            rows = getattr(self, role)
             for name in rows:
                 rows[name] = rows[name].to(device)
         return self
@@ -182,3 +219,37 @@ def check_choice(field: str, value: Any, choices: tuple[Any, ...]) -> None:
 def square_root(value: Tensor) -> Tensor:
     """Return the square root, 0 (with a finite derivative) where rounding or an indefinite metric left something negative."""
     return torch.sqrt(value.clamp(min=1e-24))
+
+
+def length(e: Tensor, norm: int, root: bool) -> Tensor:
+    """Return the L1 norm of residuals, or their squared L2 norm, as the papers after TransE print it, or with `root` the L2 norm."""
+    if norm == 1:
+        return e.abs().sum(-1)
+    squared = e.square().sum(-1)
+    return square_root(squared) if root else squared
+
+
+def glorot(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+    """Return matrices (the last two dimensions) that keep the scale of what they map: uniform in +-sqrt(6 / (rows + columns))."""
+    width = math.sqrt(6 / (shape[-1] + shape[-2]))
+    return (torch.rand(shape, generator=generator) * 2 - 1) * width
+
+
+def dot(left: Tensor, right: Tensor) -> Tensor:
+    """Return inner products over the last dimension; of (Q, 1, k) with (1, N, k) as one matrix product, to (Q, N)."""
+    if left.dim() == right.dim() == 3:
+        if left.shape[1] == right.shape[0] == 1:
+            return left.squeeze(1) @ right.squeeze(0).T
+        if right.shape[1] == left.shape[0] == 1:
+            return right.squeeze(1) @ left.squeeze(0).T
+    return (left * right).sum(-1)
+
+
+def weighted_dot(left: Tensor, weight: Tensor, right: Tensor) -> Tensor:
+    """Return the sum over the last dimension of all three; the weight joins the side that has fewer entries."""
+    return dot(left * weight, right) if left.numel() <= right.numel() else dot(left, weight * right)
+
+
+def bilinear(left: Tensor, matrix: Tensor, right: Tensor) -> Tensor:
+    """Return left^T matrix right; the matrix is applied to the side that has fewer entries."""
+    return dot(left @ matrix, right) if left.numel() <= right.numel() else dot(left, right @ matrix.T)

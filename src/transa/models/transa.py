@@ -40,6 +40,8 @@ class TransA(Model):
 
     name = "transa"
     formula = "|h + r - t|^T W_r |h + r - t|"
+    size = "n k + m (k + k^2); lowrank n k + m k (2 + rank), diagonal n k + 2 m k"
+    cost = "k^2; lowrank k (1 + rank), diagonal k"
     options = ("metric", "rank", "root")
 
     def __init__(

@@ -25,6 +25,8 @@ class TransE(Model):
 
     name = "transe"
     formula = "|h + r - t|"
+    size = "n k + m k"
+    cost = "k"
     options = ("norm",)
 
     def __init__(self, num_entities: int, num_relations: int, dim: int = 50, norm: int = 1) -> None:

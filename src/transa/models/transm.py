@@ -5,11 +5,16 @@ Fan, Zhou, Chang, Zheng: *Transition-based Knowledge Graph Embedding with Relati
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
 from transa.models.base import Rows
 from transa.models.transe import TransE
+
+if TYPE_CHECKING:
+    from transa.data import KnowledgeGraph
 
 
 class TransM(TransE):
@@ -26,6 +31,9 @@ class TransM(TransE):
 
     name = "transm"
     formula = "w_r |h + r - t|, w_r = 1 / log(hpt_r + tph_r)"
+    size = "n k + m (k + 1)"
+    cost = "k"
+    fixed = ("relation.weight",)
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
         """Add the weight to TransE's vector; it is not trained."""
@@ -37,10 +45,15 @@ class TransM(TransE):
             return torch.full(shape, 1 / float(torch.log(torch.tensor(2.0))))
         return super().start(table, shape, width, generator)
 
+    def adapt(self, graph: KnowledgeGraph, seed: int) -> None:
+        """Weigh the relations by the training triples."""
+        counts = graph.statistics().per_relation
+        self.weigh(torch.from_numpy(counts.tails_per_head), torch.from_numpy(counts.heads_per_tail))
+
     def weigh(self, tails_per_head: Tensor, heads_per_tail: Tensor) -> None:
         """Set the weights from tph and hpt of each relation; both are at least 1 where there are triples."""
         both = (tails_per_head + heads_per_tail).clamp(min=2)
-        self.relation["weight"] = (1 / torch.log(both)).to(self.relation.vector.dtype)
+        self.relation.weight.copy_(1 / torch.log(both))
 
     def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
         """Return the weighted norm."""

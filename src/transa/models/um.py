@@ -20,6 +20,8 @@ class UM(Model):
 
     name = "um"
     formula = "|h - t|^2"
+    size = "n k"
+    cost = "k"
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
         """Relations have no parameters."""

@@ -66,6 +66,12 @@ def choose_engine(
     InputError
         If the engine asked for cannot do it.
     """
+    if recipe.solver == "als":
+        from transa.training.als_engine import ALSEngine
+
+        if engine != "auto" or device != "cpu" or lock_free:
+            raise InputError("solver: als has an engine of its own, on the CPU; leave engine, device and lock_free")
+        return ALSEngine(model, graph, recipe)
     why = _why_not_numba(model, recipe, device)
     if engine == "numba" and why:
         raise InputError(f"engine: numba cannot be used here, {why}; use torch")

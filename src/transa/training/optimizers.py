@@ -15,13 +15,14 @@ from transa.kernels.codes import (
     BETA1,
     BETA2,
     FREE,
+    L1_BALL,
     NON_NEGATIVE,
     SGD,
     UNIT,
 )
 
 OPTIMIZERS = {"sgd": SGD, "adagrad_row": ADAGRAD_ROW, "adagrad": ADAGRAD, "adam": ADAM}
-CONSTRAINTS = {"free": FREE, "ball": BALL, "unit": UNIT, "non_negative": NON_NEGATIVE}
+CONSTRAINTS = {"free": FREE, "ball": BALL, "unit": UNIT, "non_negative": NON_NEGATIVE, "l1_ball": L1_BALL}
 
 
 def state_shapes(optimizer: int, rows: int, size: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -69,7 +70,19 @@ def constrain(constraint: int, values: Tensor) -> Tensor:
         return values
     if constraint == NON_NEGATIVE:
         return values.clamp(min=0)
+    if constraint == L1_BALL:
+        return project_l1(values)
     norms = torch.linalg.vector_norm(values, dim=1, keepdim=True)
     if constraint == BALL:
         return torch.where(norms > 1, values / norms, values)
     return torch.where(norms > 0, values / norms, values)
+
+
+def project_l1(values: Tensor) -> Tensor:
+    """Return the nearest rows with an L1 norm of at most one (Duchi et al. 2008): entries move to 0 by one amount, no further."""
+    sizes = values.abs()
+    ordered = sizes.sort(dim=1, descending=True).values
+    excess = (ordered.cumsum(1) - 1) / torch.arange(1, values.shape[1] + 1, device=values.device)
+    kept = (ordered > excess).sum(1, keepdim=True).clamp(min=1)
+    cut = excess.gather(1, kept - 1).clamp(min=0)
+    return torch.where(sizes.sum(1, keepdim=True) > 1, values.sign() * (sizes - cut).clamp(min=0), values)

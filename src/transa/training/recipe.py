@@ -28,12 +28,25 @@ class Recipe(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=False)
 
     # ------------------------------------------------------------------ the model
-    model: str = Field("transa", description="Which system: transa, adaptive_metric, transe, transm, um.")
+    model: str = Field("transa", description="Which system; `transa models` lists them.")
     dim: Count = Field(50, description="Dimension k of the vectors.")
-    norm: Literal[1, 2] = Field(1, description="L1 or L2 (transe, transm).")
+    norm: Literal[1, 2] = Field(1, description="L1 or L2 (transe, transm, transh, transr, ctransr, se).")
     metric: Literal["full", "lowrank", "diagonal"] = Field("full", description="How TransA holds W_r.")
     rank: Count = Field(1, description="Number of vectors u_m of a low-rank metric.")
-    root: bool = Field(False, description="Score with N_r = sqrt(f_r) in place of f_r (transa, adaptive_metric).")
+    root: bool = Field(
+        False,
+        description="Score with the square root of f_r: N_r (transa, adaptive_metric), or L2 (transh, transr, ctransr).",
+    )
+    relation_dim: Count | None = Field(
+        None, description="Dimension d of a relation's space; by default dim (transr, ctransr)."
+    )
+    hidden: Count | None = Field(
+        None, description="Size s of a hidden layer; by default dim (slm, sme_*) or 4, the slices of the tensor (ntn)."
+    )
+    factors: Count = Field(100, description="Number of rank-one matrices that relations share (lfm).")
+    radius: Positive = Field(1.0, description="lambda: bound on the L1 norm of a relation's weights (lfm).")
+    clusters: Count = Field(4, description="Vectors of a relation, one for each cluster of its pairs (ctransr).")
+    cluster_pull: NotNegative = Field(0.001, description="alpha: how strongly these are drawn to the relation's own.")
     spread: Positive | None = Field(None, description="Vectors start uniform in +-spread; by default 6 / sqrt(dim).")
     precision: Literal["float32", "float64"] = Field("float32", description="Of the parameters.")
 
@@ -54,6 +67,12 @@ class Recipe(BaseModel):
         "touched",
         description="Apply C to the rows a batch touches, with its step; or to all rows, in one step after each round.",
     )
+    table_penalty: NotNegative = Field(
+        0.0, description="The same for other tables: matrices, tensors, weights, what relations share."
+    )
+    soft_penalty: NotNegative = Field(
+        1.0, description="Weight of what a model has as soft constraints (transh, transr, ctransr)."
+    )
     metric_penalty: NotNegative = Field(
         0.0,
         description="lambda: weight of |W_r|_F^2. Gives the scale 1/(2 lambda) of the closed form; learned metrics decay by it.",
@@ -69,12 +88,21 @@ class Recipe(BaseModel):
         description="Adagrad keeps one sum of squares a row or one an entry; Adam moves the rows a batch touches.",
     )
     rate: Positive = Field(0.01, description="alpha, the learning rate.")
+    table_rate: Positive | None = Field(
+        None, description="Learning rate of other tables than vectors and metrics; by default that of vectors."
+    )
     metric_rate: Positive = Field(0.01, description="Learning rate of a metric learned by gradient.")
     schedule: Literal["constant", "linear", "cosine"] = Field(
         "constant", description="How the rates go from their value in the first round towards 0 after the last."
     )
     batch: Count = Field(1024, description="Positives between two steps.")
     rounds: Count = Field(100, description="Passes over the training triples.")
+    warm_rounds: Whole = Field(
+        0, description="Rounds of TransE, by the same recipe, from whose vectors training starts (transr, ctransr)."
+    )
+    solver: Literal["gradient", "als"] = Field(
+        "gradient", description="By gradient, or by alternating least squares (rescal)."
+    )
 
     # ------------------------------------------------------------------ the metric's round
     metric_update: Literal["round", "end", "gradient", "none"] = Field(
@@ -120,6 +148,10 @@ class Recipe(BaseModel):
     def _consistent(self) -> Recipe:
         if self.model not in MODELS:
             raise ValueError(f"model: unknown model {self.model!r}{suggest(self.model, MODELS)}")
+        if self.solver not in MODELS[self.model].solvers:
+            raise ValueError(f"solver: {self.model} is not trained by {self.solver!r}")
+        if self.warm_rounds and not MODELS[self.model].from_transe:
+            raise ValueError(f"warm_rounds: {self.model} does not start from a TransE")
         if self.metric_scale == "lambda" and self.model in ("transa", "adaptive_metric") and not self.metric_penalty:
             raise ValueError("metric_scale: 'lambda' needs a metric_penalty (lambda) above 0")
         if self.model == "transa" and self.metric != "full" and self.metric_update in ("round", "end"):
@@ -136,7 +168,7 @@ class Recipe(BaseModel):
     @property
     def options(self) -> dict[str, Any]:
         """The options of a model's constructor."""
-        return {"norm": self.norm, "metric": self.metric, "rank": self.rank, "root": self.root}
+        return {name: getattr(self, name) for name in MODELS[self.model].options}
 
     @property
     def learns_metric(self) -> bool:

@@ -24,13 +24,18 @@ def table_settings(model: Model, recipe: Recipe) -> dict[str, TableSettings]:
     """Return the settings of each table that follows the gradient."""
     optimizer = OPTIMIZERS[recipe.optimizer]
     penalty = recipe.penalty if recipe.penalty_rows == "touched" else 0.0
-    norms = {"entity": CONSTRAINTS[recipe.entity_norm], "relation": CONSTRAINTS[recipe.relation_norm]}
+    norms = {"entity.vector": recipe.entity_norm, "relation.vector": recipe.relation_norm} | model.constraints
+    table_rate = recipe.table_rate or recipe.rate
     settings = {}
     for name in model.tensors():
-        role, table = name.split(".")
-        if table == "vector":
-            settings[name] = TableSettings(optimizer, recipe.rate, penalty, norms[role])
-        elif table == "metric" and recipe.learns_metric:
+        if name in model.fixed:
+            continue
+        if name.endswith(".vector"):
+            settings[name] = TableSettings(optimizer, recipe.rate, penalty, CONSTRAINTS[norms[name]])
+        elif name != "relation.metric":
+            constraint = CONSTRAINTS[norms.get(name, "free")]
+            settings[name] = TableSettings(optimizer, table_rate, recipe.table_penalty, constraint)
+        elif recipe.learns_metric:
             constraint = NON_NEGATIVE if recipe.model == "transa" and recipe.metric_clip else FREE
             settings[name] = TableSettings(optimizer, recipe.metric_rate, recipe.metric_penalty, constraint)
     return settings

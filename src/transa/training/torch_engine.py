@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.nn.functional import embedding
 
 from transa.data import KnowledgeGraph
 from transa.models import Model, Rows
@@ -43,8 +44,7 @@ class TorchEngine:
         self._first, self._second = {}, {}
         for name, table in model.tensors().items():
             if name in self.settings:
-                size = table[0].numel()
-                shapes = state_shapes(self.settings[name].optimizer, len(table), size)
+                shapes = state_shapes(self.settings[name].optimizer, *table.reshape(len(table), -1).shape)
                 self._first[name], self._second[name] = (
                     torch.zeros(shape, dtype=table.dtype, device=self.device) for shape in shapes
                 )
@@ -75,55 +75,74 @@ class TorchEngine:
         touched_relations, of_triples = np.unique(triples[:, 1], return_inverse=True)
         relation_places = self._tensor(of_triples)
         head_places, tail_places = self._tensor(places.reshape(2, *heads.shape))
-        touched = {"entity": self._tensor(touched_entities), "relation": self._tensor(touched_relations)}
+        touched = {
+            "entity": self._tensor(touched_entities),
+            "relation": self._tensor(touched_relations),
+            "shared": None,  # all of it
+        }
         leaves = {role: self._leaves(role, ids) for role, ids in touched.items()}
-        scores = self._scores(batch, leaves, head_places, relation_places, tail_places)
         recipe = self.recipe
+        scores, excess = self._scores(batch, leaves, head_places, relation_places, tail_places)
         scores.retain_grad()
         losses, violating = loss_of(LOSSES[recipe.loss], recipe.margin, recipe.temperature, scores[:, 0], scores[:, 1:])
-        total = losses.sum()
+        total = losses.sum() if excess is None else losses.sum() + recipe.soft_penalty * excess.sum()
         total.backward()  # type: ignore[no-untyped-call]
         self._steps += 1
         # Rows met only in triples without a gradient are left alone: no step of Adam, no penalty.
         assert scores.grad is not None  # noqa: S101
         active = torch.ne(scores.grad, 0)
         active[:, 0] = active.any(1)
-        moved = {
+        if excess is not None:
+            active[:, 0] |= excess.detach() > 0
+        moved: dict[str, Tensor | slice] = {
             "entity": torch.unique(torch.cat([head_places[active], tail_places[active]])),
             "relation": torch.unique(relation_places[active[:, 0]]),
+            "shared": slice(None if active.any() else 0),
         }
-        for role, places in moved.items():
-            self._step(role, touched[role][places], places, leaves[role], rate_factor)
+        for role, rows in moved.items():
+            ids = touched[role]
+            self._step(role, rows if ids is None else ids[rows], rows, leaves[role], rate_factor)
         return float(total.detach()), int(violating.sum())
 
     def _tensor(self, array: npt.NDArray[Any]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).long().to(self.device)
 
-    def _leaves(self, role: str, ids: Tensor) -> Rows:
-        rows = self.model.gather(role, ids)
+    def _leaves(self, role: str, ids: Tensor | None) -> Rows:
+        """Return rows of the tables, of which those that are trained gather gradients."""
+        tables = getattr(self.model, role)
+        rows = Rows({name: table.detach() if ids is None else table[ids] for name, table in tables.items()})
         for name, table in rows.items():
             if f"{role}.{name}" in self.settings:
                 table.requires_grad_()
         return rows
 
-    def _scores(self, batch: Batch, leaves: dict[str, Rows], heads: Tensor, relations: Tensor, tails: Tensor) -> Tensor:
-        """Return the scores of positives and negatives, of shape (size, 1 + K)."""
+    def _scores(
+        self, batch: Batch, leaves: dict[str, Rows], heads: Tensor, relations: Tensor, tails: Tensor
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the scores of positives and negatives, of shape (size, 1 + K), and the excess of the positives."""
+        entity, relation = leaves["entity"], leaves["relation"]
+        head, tail = (Rows({name: embedding(at, table) for name, table in entity.items()}) for at in (heads, tails))
+        if self.model.grouped:
+            sizes = np.diff(batch.groups).tolist()
+            ones = [
+                Rows(zip(relation, one, strict=True))
+                for one in zip(*(t.unbind() for t in relation.values()), strict=True)
+            ]
+            chosen = [ones[place] for place in relations[self._tensor(batch.groups[:-1] - batch.start)].tolist()]
+            parts = list(zip(_split(head, sizes), chosen, _split(tail, sizes), strict=True))
+        else:
+            parts = [(head, Rows({name: table[relations].unsqueeze(1) for name, table in relation.items()}), tail)]
+        kept, self.model.shared = self.model.shared, leaves["shared"]
+        try:
+            scores = [self.model.score(*part) for part in parts]
+            soft = self.recipe.soft_penalty > 0
+            excess = [self.model.excess(_positives(h), r, _positives(t)) for h, r, t in parts] if soft else []
+        finally:
+            self.model.shared = kept
+        exceeding = [part.reshape(-1) for part in excess if part is not None]
+        return torch.cat(scores), torch.cat(exceeding) if exceeding else None
 
-        def rows(role: str, places: Tensor) -> Rows:
-            return Rows({name: table[places] for name, table in leaves[role].items()})
-
-        if not self.model.grouped:
-            relation = Rows({name: table.unsqueeze(1) for name, table in rows("relation", relations).items()})
-            return self.model.score(rows("entity", heads), relation, rows("entity", tails))
-        parts = []
-        for begin, end in zip(
-            (batch.groups - batch.start).tolist(), (batch.groups - batch.start).tolist()[1:], strict=False
-        ):
-            relation = rows("relation", relations[begin])
-            parts.append(self.model.score(rows("entity", heads[begin:end]), relation, rows("entity", tails[begin:end])))
-        return torch.cat(parts)
-
-    def _step(self, role: str, ids: Tensor, places: Tensor, leaves: Rows, rate_factor: float) -> None:
+    def _step(self, role: str, ids: Tensor | slice, places: Tensor | slice, leaves: Rows, rate_factor: float) -> None:
         for name, leaf in leaves.items():
             settings = self.settings.get(f"{role}.{name}")
             if settings is None or leaf.grad is None:
@@ -136,8 +155,8 @@ class TorchEngine:
                 settings.penalty,
                 settings.constraint,
                 self._steps,
-                leaf.detach().flatten(1)[places],
-                leaf.grad.flatten(1)[places],
+                leaf.detach().reshape(len(leaf), -1)[places],
+                leaf.grad.reshape(len(leaf), -1)[places],
                 first,
                 second,
             )
@@ -158,6 +177,15 @@ class TorchEngine:
         for name in self._first:
             self._first[name] = state[f"first.{name}"].to(self.device)
             self._second[name] = state[f"second.{name}"].to(self.device)
+
+
+def _split(rows: Rows, sizes: list[int]) -> list[Rows]:
+    parts = zip(*(torch.split(table, sizes) for table in rows.values()), strict=True)
+    return [Rows(zip(rows, part, strict=True)) for part in parts]
+
+
+def _positives(rows: Rows) -> Rows:
+    return Rows({name: table[:, :1] for name, table in rows.items()})
 
 
 def decay_all(model: Model, recipe: Recipe, settings: dict[str, TableSettings], rate_factor: float) -> None:

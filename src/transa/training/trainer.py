@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -13,12 +13,14 @@ from torch import Tensor
 
 from transa.data import KnowledgeGraph
 from transa.errors import InputError, TransaError
-from transa.models import Model, TransE, TransM, build
+from transa.models import Model, build
+from transa.models.transe import TransE
 from transa.training.engine import Engine, EngineName, choose_engine
 from transa.training.metric import update_metric
-from transa.training.optimizers import CONSTRAINTS, constrain
+from transa.training.optimizers import constrain
 from transa.training.recipe import Recipe
 from transa.training.run import RunFolder, fingerprint
+from transa.training.settings import table_settings
 from transa.training.threads import set_threads
 from transa.training.validation import Validation
 
@@ -122,6 +124,7 @@ class Trainer:
         )
         self.round = 0
         self.seconds = 0.0
+        self.warm_start: dict[str, Any] | None = None
         self.best: float | None = None
         self.best_round: int | None = None
         self._best_tables: dict[str, Tensor] = {}
@@ -139,17 +142,46 @@ class Trainer:
             Go on from the checkpoint in the folder.
         """
         if self.folder is None:
+            self._warm_start()
             return self._fit(watch)
         self.folder.open(resume=resume)
         try:
             if resume:
                 self._resume()
             else:
-                self.folder.write_start(self.graph, self.recipe, source=self.source, engine=self.engine.name)
+                self._warm_start()
+                self.folder.write_start(
+                    self.graph,
+                    self.recipe,
+                    source=self.source,
+                    engine=self.engine.name,
+                    warm_start=self.warm_start,
+                )
                 self._checkpoint()
             return self._fit(watch)
         finally:
             self.folder.close()
+
+    def _warm_start(self) -> None:
+        """Train a TransE by the same recipe and take over its vectors, where the recipe says so."""
+        recipe = self.recipe
+        if not recipe.warm_rounds:
+            return
+        first = Trainer(self.graph, transe_recipe(recipe), replace(self.options, engine="auto"))
+        losses: list[float] = []
+        vectors = first.fit(lambda progress: losses.append(progress.loss))
+        self.model.entity.vector.copy_(vectors.entity.vector)
+        width = min(recipe.dim, self.model.relation.vector.shape[1])
+        self.model.relation.vector[:, :width] = vectors.relation.vector[:, :width]
+        self.model.adapt(self.graph, recipe.seed)
+        self.seconds += first.seconds
+        self.warm_start = {
+            "model": "transe",
+            "rounds": first.round,
+            "seconds": first.seconds,
+            "first_loss": losses[0],
+            "last_loss": losses[-1],
+        }
 
     def _fit(self, watch: Callable[[Progress], None] | None) -> Model:
         last_round, last_time = self.round, time.monotonic()
@@ -235,6 +267,7 @@ class Trainer:
             raise InputError(f"the run was started with {changed[0]}={before[changed[0]]!r}", path=self.folder.path)
         if config["engine"] != self.engine.name:
             raise InputError(f"the run was started with the engine {config['engine']!r}", path=self.folder.path)
+        self.warm_start = config.get("warm_start")
         tensors, notes = self.folder.read_tensors("checkpoint.safetensors")
         for name, table in self.model.tensors().items():
             table.copy_(tensors[f"model.{name}"])
@@ -271,6 +304,7 @@ class Trainer:
             "engine": self.engine.name,
             "threads": self.threads,
             "parameters": self.model.parameters,
+            **({"warm_start": self.warm_start} if self.warm_start else {}),
             "validation": None
             if self.validation is None
             else {"measure": self.validation.measure, "best": self.best, "round": self.best_round},
@@ -281,18 +315,23 @@ def start_model(graph: KnowledgeGraph, recipe: Recipe) -> Model:
     """Return the model of a recipe before its first round."""
     model = build(recipe.model, len(graph.entities), len(graph.relations), recipe.dim, **recipe.options)
     model.initialise(recipe.seed, recipe.spread, getattr(torch, recipe.precision))
-    model.entity["vector"] = constrain(CONSTRAINTS[recipe.entity_norm], model.entity.vector)
-    if "vector" in model.relation:
-        model.relation["vector"] = constrain(CONSTRAINTS[recipe.relation_norm], model.relation.vector)
+    for name, settings in table_settings(model, recipe).items():
+        table = model.tensors()[name]
+        table.copy_(constrain(settings.constraint, table.reshape(len(table), -1)).reshape(table.shape))
     if recipe.has_metric and model.grouped:
         if recipe.prior == "ones":
             model.relation.metric.fill_(1.0)
         if recipe.metric_scale == "trace":
             model.relation.metric.mul_(recipe.metric_trace)
-    if isinstance(model, TransM):
-        counts = graph.statistics().per_relation
-        model.weigh(torch.from_numpy(counts.tails_per_head), torch.from_numpy(counts.heads_per_tail))
+    if not recipe.warm_rounds:  # otherwise when the vectors are there to adapt to
+        model.adapt(graph, recipe.seed)
     return model
+
+
+def transe_recipe(recipe: Recipe) -> Recipe:
+    """Return the recipe of the TransE from which a model starts: the same objective and steps, without its validation."""
+    changed = {"model": "transe", "rounds": recipe.warm_rounds, "warm_rounds": 0, "validate_every": 0, "patience": 0}
+    return recipe.model_copy(update=changed)
 
 
 def _training_model(model: Model, recipe: Recipe) -> Model:

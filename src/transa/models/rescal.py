@@ -1,0 +1,41 @@
+"""RESCAL: the tensor of all triples, factorised.
+
+Nickel, Tresp, Kriegel: *A Three-Way Model for Collective Learning on Multi-Relational Data*, ICML 2011.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from transa.models.base import Model, Rows, bilinear, glorot
+
+
+class RESCAL(Model):
+    """``f_r(h, t) = -h^T W_r t``, any k x k matrix for a relation, the same vector for an entity as head and as tail.
+
+    Neighbours: LFM with as many factors as W_r has entries is RESCAL; NTN adds a layer and a tanh.
+
+    Two ways to train it (`solver`): ``"gradient"``, as the other models; ``"als"``, as the paper: alternating least squares on the
+    sparse tensor of 0 and 1, a round being one sweep over the vectors and all W_r, with the penalties lambda_A (`penalty`) and
+    lambda_R (`table_penalty`). It needs no corruptions and no rate.
+    """
+
+    name = "rescal"
+    formula = "-h^T W_r t"
+    size = "n k + m k^2"
+    cost = "k^2"
+    grouped = True
+    solvers = ("gradient", "als")
+
+    def relation_tables(self) -> dict[str, tuple[int, ...]]:
+        """One matrix, and no vector."""
+        return {"matrix": (self.dim, self.dim)}
+
+    def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
+        """Matrices start uniform by their size."""
+        return glorot(shape, generator) if table == "matrix" else super().start(table, shape, width, generator)
+
+    def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return the negative bilinear form."""
+        return -bilinear(head.vector, relation.matrix, tail.vector)

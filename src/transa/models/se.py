@@ -1,0 +1,54 @@
+"""SE, Structured Embeddings: a relation is a pair of matrices.
+
+Bordes, Weston, Collobert, Bengio: *Learning Structured Embeddings of Knowledge Bases*, AAAI 2011.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from transa.models.base import Model, Rows, check_choice, glorot, length
+
+
+class SE(Model):
+    """``f_r(h, t) = |M_{h,r} h - M_{t,r} t|_1``: each end of a relation is taken to where the ends of a fact meet.
+
+    Neighbours: with both matrices the identity it is the L1 form of UM; TransR has one matrix for both ends and a translation, which SE
+    can only express with an entry of entities that is the same for all.
+
+    Entities keep norm 1 (`entity_norm`). The paper does not say how matrices start: here as the identity plus half a random one.
+    Original settings: k=50, margin 1; in the comparison of Bordes et al. 2013 k of 20 or 50.
+
+    Parameters
+    ----------
+    norm
+        1 as in the paper, or 2.
+    """
+
+    name = "se"
+    formula = "|M_{h,r} h - M_{t,r} t|"
+    size = "n k + 2 m k^2"
+    cost = "2 k^2"
+    options = ("norm",)
+    grouped = True
+
+    def __init__(self, num_entities: int, num_relations: int, dim: int = 50, norm: int = 1) -> None:
+        super().__init__(num_entities, num_relations, dim)
+        check_choice("norm", norm, (1, 2))
+        self.norm = norm
+
+    def relation_tables(self) -> dict[str, tuple[int, ...]]:
+        """Two matrices, and no vector."""
+        return {"head": (self.dim, self.dim), "tail": (self.dim, self.dim)}
+
+    def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
+        """Matrices start near the identity."""
+        if table in ("head", "tail"):
+            return torch.eye(self.dim) + 0.5 * glorot(shape, generator)
+        return super().start(table, shape, width, generator)
+
+    def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return the distance of the two ends."""
+        e = head.vector @ relation.head.T - tail.vector @ relation.tail.T
+        return length(e, self.norm, root=True)

@@ -1,0 +1,66 @@
+"""TransH: a relation is a translation on a hyperplane.
+
+Wang, Zhang, Feng, Chen: *Knowledge Graph Embedding by Translating on Hyperplanes*, AAAI 2014.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from transa.models.base import Model, Rows, check_choice, dot, length
+
+#: How far from orthogonal r and w_r may be: the paper's epsilon, which it does not print.
+EPSILON = 0.1
+
+
+class TransH(Model):
+    """``f_r(h, t) = |h_w + r - t_w|^2`` with ``e_w = e - (w_r . e) w_r``: the shadow of e on the hyperplane with unit normal w_r.
+
+    Entities that differ along w_r only are the same to the relation, so that 1-N and N-1 relations do not force them together.
+    Neighbours: TransE has no hyperplane (w_r = 0); TransR has a matrix in place of the projection.
+
+    Constraints: |w_r| = 1 after every step; r on the hyperplane, softly: [(w_r . r)^2 / |r|^2 - epsilon^2]_+ with epsilon = 0.1 for
+    each positive of a batch, times C (`soft_penalty`); |e| <= 1 (`entity_norm`), where the paper has another soft term.
+    Original settings: k=50 to 100, rate 0.001 to 0.01, margin 0.25 to 2, C 0.015625 to 1.
+
+    Parameters
+    ----------
+    norm, root
+        2: the squared L2 norm, as printed, or with `root` the L2 norm; 1: the L1 norm.
+    """
+
+    name = "transh"
+    formula = "|(h - (w_r . h) w_r) + r - (t - (w_r . t) w_r)|^2"
+    size = "n k + 2 m k"
+    cost = "3 k"
+    options = ("norm", "root")
+    constraints = {"relation.normal": "unit"}  # noqa: RUF012
+
+    def __init__(self, num_entities: int, num_relations: int, dim: int = 50, norm: int = 2, root: bool = False) -> None:
+        super().__init__(num_entities, num_relations, dim)
+        check_choice("norm", norm, (1, 2))
+        self.norm = norm
+        self.root = root
+
+    def relation_tables(self) -> dict[str, tuple[int, ...]]:
+        """Add the normal w_r."""
+        return {"vector": (self.dim,), "normal": (self.dim,)}
+
+    def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
+        """Start normals in any direction."""
+        values = super().start(table, shape, width, generator)
+        return values / torch.linalg.vector_norm(values, dim=1, keepdim=True) if table == "normal" else values
+
+    def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return the norm of the translated difference on the hyperplane."""
+        normal = relation.normal
+        along = dot(normal, head.vector) - dot(normal, tail.vector)
+        e = head.vector + relation.vector - tail.vector - along.unsqueeze(-1) * normal
+        return length(e, self.norm, self.root)
+
+    def excess(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return how far r leaves the hyperplane."""
+        r = relation.vector
+        cosine = dot(relation.normal, r).square() / dot(r, r).clamp(min=1e-12)
+        return (cosine - EPSILON**2).clamp(min=0)

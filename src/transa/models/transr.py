@@ -1,0 +1,80 @@
+"""TransR: each relation has a space of its own.
+
+Lin, Liu, Sun, Liu, Zhu: *Learning Entity and Relation Embeddings for Knowledge Graph Completion*, AAAI 2015.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from transa.models.base import Model, Rows, check_choice, length
+
+
+class TransR(Model):
+    """``f_r(h, t) = |h M_r + r - t M_r|^2`` with M_r of k x d: entities are taken into the relation's space, and translated there.
+
+    Neighbours: M_r = I gives TransE; TransH's projection is a matrix of rank k - 1; SE has two matrices and no translation; the
+    Adaptive Metric has M_r M_r^T for its metric and translates before it.
+
+    M_r starts as the identity and the vectors from a TransE that is trained first (`warm_rounds`); from random ones it collapses.
+    Constraints: |e|, |r| <= 1 (`entity_norm`, `relation_norm`); |e M_r| <= 1 softly: [|h M_r|^2 - 1]_+ + [|t M_r|^2 - 1]_+ for each
+    positive of a batch, times `soft_penalty`.
+    Original settings: L1; WN18 k=d=50, rate 0.001, margin 4; FB15K k=d=50, rate 0.001, margin 1; 500 rounds.
+
+    Parameters
+    ----------
+    relation_dim
+        The dimension d of the relation's space; by default k.
+    norm, root
+        2: the squared L2 norm, as printed, or with `root` the L2 norm; 1: the L1 norm.
+    """
+
+    name = "transr"
+    formula = "|h M_r + r - t M_r|^2"
+    size = "n k + m (d + k d)"
+    cost = "2 k d"
+    options: ClassVar[tuple[str, ...]] = ("relation_dim", "norm", "root")
+    grouped = True
+    from_transe = True
+
+    def __init__(
+        self,
+        num_entities: int,
+        num_relations: int,
+        dim: int = 50,
+        relation_dim: int | None = None,
+        norm: int = 2,
+        root: bool = False,
+    ) -> None:
+        super().__init__(num_entities, num_relations, dim)
+        check_choice("norm", norm, (1, 2))
+        self.relation_dim = relation_dim or dim
+        self.norm = norm
+        self.root = root
+
+    def relation_tables(self) -> dict[str, tuple[int, ...]]:
+        """Vectors of the relation's space, and the way into it."""
+        return {"vector": (self.relation_dim,), "matrix": (self.dim, self.relation_dim)}
+
+    def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
+        """Matrices start as the identity, cut where d < k."""
+        if table == "matrix":
+            return torch.eye(*shape[1:]).repeat(shape[0], 1, 1)
+        return super().start(table, shape, width, generator)
+
+    def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return the norm of the translation in the relation's space."""
+        return length(self.between(head, relation, tail) + relation.vector, self.norm, self.root)
+
+    def between(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return h M_r - t M_r: of pairs with one product, of some heads with other tails with one for each."""
+        h, t = head.vector, tail.vector
+        return (h - t) @ relation.matrix if h.shape == t.shape else h @ relation.matrix - t @ relation.matrix
+
+    def excess(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return by how much the squared norms of projected entities exceed 1."""
+        ends = torch.stack([head.vector, tail.vector]) @ relation.matrix
+        return (ends.square().sum(-1) - 1).clamp(min=0).sum(0)

@@ -1,0 +1,81 @@
+"""The engine of RESCAL's alternating least squares: sweeps over the sparse tensor of all triples, without corruptions."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from scipy.sparse import csr_array
+from torch import Tensor
+
+from transa.data import KnowledgeGraph
+from transa.models import Model
+from transa.training.engine import RoundReport
+from transa.training.recipe import Recipe
+from transa.training.rounds import Rounds
+from transa.training.threads import one_blas_thread
+
+
+class ALSEngine:
+    """Minimises ``1/2 sum_r |X_r - A W_r A^T|^2 + 1/2 lambda_A |A|^2 + 1/2 lambda_R sum_r |W_r|^2`` (Nickel et al. 2011).
+
+    X_r is the 0-1 matrix of a relation's training pairs. A round solves for A, as if the A to its right were another one, and then
+    exactly for every W_r. All state is in the model, and nothing is random, so that a run is taken up from its tables alone.
+
+    Parameters
+    ----------
+    model, graph, recipe
+        What to train, on what; of the recipe `penalty` (lambda_A) and `table_penalty` (lambda_R) count.
+    """
+
+    name = "als"
+
+    def __init__(self, model: Model, graph: KnowledgeGraph, recipe: Recipe) -> None:
+        self.model = model
+        self.recipe = recipe
+        self.rounds = Rounds(graph, sampling=recipe.sampling, seed=recipe.seed, batch=recipe.batch, grouped=True)
+        self.slices = []
+        offsets, triples = self.rounds.by_relation.offsets, self.rounds.by_relation.triples
+        for start, stop in pairwise(offsets):
+            pairs = np.unique(triples[start:stop, ::2], axis=0)
+            shape = (model.num_entities, model.num_entities)
+            self.slices.append(csr_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=shape))
+
+    def round(self, number: int) -> RoundReport:
+        """Go once over A and all W_r."""
+        with one_blas_thread():
+            entities = self.model.entity.vector.numpy()
+            matrices = self.model.relation.matrix.numpy()
+            vectors = self._solve_entities(entities.astype(np.float64), matrices.astype(np.float64))
+            loss = self.recipe.penalty * np.square(vectors).sum()
+            left, values, right = np.linalg.svd(vectors, full_matrices=False)
+            squares = np.outer(values, values)
+            inverse = squares / (squares**2 + self.recipe.table_penalty + 1e-12)
+            for relation, pairs in enumerate(self.slices):
+                inner = left.T @ (pairs @ left)
+                core = inverse * inner  # W_r in the coordinates of the singular vectors
+                matrices[relation] = right.T @ core @ right
+                fitted = squares * core
+                loss += pairs.nnz - 2 * (inner * fitted).sum() + np.square(fitted).sum()
+                loss += self.recipe.table_penalty * np.square(core).sum()
+            entities[:] = vectors
+        return RoundReport(loss / 2 / len(self.rounds), 0.0)
+
+    def _solve_entities(self, vectors: np.ndarray, matrices: np.ndarray) -> np.ndarray:
+        """Return A from the normal equations in which the products A W_r and A W_r^T are those of the A before."""
+        size = vectors.shape[1]
+        gram = vectors.T @ vectors
+        wanted = np.zeros_like(vectors)
+        system = np.eye(size) * (self.recipe.penalty + 1e-12)
+        for pairs, matrix in zip(self.slices, matrices, strict=True):
+            if pairs.nnz:
+                wanted += pairs @ (vectors @ matrix.T) + pairs.T @ (vectors @ matrix)
+                system += matrix @ gram @ matrix.T + matrix.T @ gram @ matrix
+        return np.linalg.solve(system, wanted.T).T
+
+    def state(self) -> dict[str, Tensor]:
+        """Return nothing: the tables are all there is."""
+        return {}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Take up nothing."""
