@@ -3,9 +3,9 @@
     TRANSA_DATA=... python benchmarks/ranking.py
 
 FB15K: k=200, both sides, raw and filtered ranks of all 59,071 test triples, after a warm-up that loads the kernels; vectors after 20
-rounds of training. PyKEEN: filtered ranks only, on a sample of 500 test triples with the same TransE vectors, the fastest of its batch
-sizes. Peak memory is that of a process of its own (data, model and evaluation). Operations: 3 k for L1 and 6 k for the full metric per
-pair of query and entity, of which there are 67,016 x 14,951.
+rounds of training; the best of three times. PyKEEN: filtered ranks only, on a sample of 500 test triples with the same TransE vectors,
+the fastest of its batch sizes. Peak memory is that of a process of its own (data, model and evaluation). Operations: 3 k for L1 and 6 k
+for the full metric per pair of query and entity, of which there are 67,016 x 14,951.
 """
 
 from __future__ import annotations
@@ -42,10 +42,13 @@ from transa.training import RunFolder
 folder = RunFolder(sys.argv[1])
 model, graph = folder.model(), folder.graph()
 evaluate(model, graph, limit=50)
-started = time.perf_counter()
-found = evaluate(model, graph)
-seconds = time.perf_counter() - started
-print(json.dumps({"seconds": seconds, "rescored": found.found.rescored, "peak_memory_gigabytes": peak() / 1e9,
+times = []
+for _ in range(3):
+    started = time.perf_counter()
+    found = evaluate(model, graph)
+    times.append(time.perf_counter() - started)
+seconds = min(times)
+print(json.dumps({"seconds": seconds, "all_seconds": times, "rescored": found.found.rescored, "peak_memory_gigabytes": peak() / 1e9,
     "queries": found.found.queries, "both_filtered": found.summary()["both"]}))
 """
 )
