@@ -3,6 +3,10 @@
 from transa.inference.check import Checked, Checks, check
 from transa.inference.confidence import Confidence
 from transa.inference.discover import discover, doubtful
+from transa.inference.explain import Explanation, explain
+from transa.inference.export import export
+from transa.inference.extend import Extended, extend
+from transa.inference.neighbours import Neighbour, Neighbours, neighbours
 from transa.inference.predict import Answers, Prediction, Question, answer, predict
 from transa.inference.trained import Trained
 
@@ -11,6 +15,10 @@ __all__ = [
     "Checked",
     "Checks",
     "Confidence",
+    "Explanation",
+    "Extended",
+    "Neighbour",
+    "Neighbours",
     "Prediction",
     "Question",
     "Trained",
@@ -18,5 +26,9 @@ __all__ = [
     "check",
     "discover",
     "doubtful",
+    "explain",
+    "export",
+    "extend",
+    "neighbours",
     "predict",
 ]
