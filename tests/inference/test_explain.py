@@ -21,7 +21,9 @@ def any_model(name: str, **options: object) -> Trained:
     return Trained(model, graph, recipe_from({"model": name, "dim": 4}))
 
 
-@pytest.mark.parametrize("name", ["transa", "adaptive_metric", "transe", "transm", "transh", "transr", "ctransr", "se", "um"])
+@pytest.mark.parametrize(
+    "name", ["transa", "adaptive_metric", "transe", "transm", "transh", "transr", "ctransr", "se", "um"]
+)
 @pytest.mark.parametrize("norm", [1, 2])
 def test_parts_add_up_to_the_score(name: str, norm: int) -> None:
     one = any_model(name, **({"norm": norm} if "norm" in MODELS[name].options else {}))

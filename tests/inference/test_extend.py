@@ -62,7 +62,7 @@ def test_what_cannot_be_added(triples: list[tuple[str, str, str]], message: str)
 
 def test_refining_goes_on_from_the_run_and_its_optimiser(tmp_path: Path) -> None:
     graph = transa.load("nations")
-    recipe = load_recipe("transe", "modern" if False else None, None, {"dim": 8, "rounds": 3})
+    recipe = load_recipe("transe", None, None, {"dim": 8, "rounds": 3})
     Trainer(graph, recipe, None, RunFolder(tmp_path / "run")).fit()
     one = Trained.open(tmp_path / "run")
     news = [("atlantis", "embassy", "usa"), ("atlantis", "treaties", "uk")]

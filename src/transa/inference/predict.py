@@ -176,7 +176,8 @@ def answer(
     """
     if top < 1:
         raise InputError(f"top: expected at least 1, found {top}")
-    ids = np.array([_ids(trained, question, number) for number, question in enumerate(questions, start=1)])
+    many = len(questions) > 1
+    ids = np.array([_ids(trained, question, number * many) for number, question in enumerate(questions, start=1)])
     found: list[Answers | None] = [None] * len(questions)
     for asked in PLACES:
         rows = [row for row, question in enumerate(questions) if question.asked == asked]
@@ -193,7 +194,10 @@ def answer(
 def _ids(trained: Trained, question: Question, number: int) -> list[int]:
     names = (trained.entities, trained.relations, trained.entities)
     given = (question.head, question.relation, question.tail)
-    return [0 if text is None else found.id(text) for found, text in zip(names, given, strict=True)]
+    try:
+        return [0 if text is None else found.id(text) for found, text in zip(names, given, strict=True)]
+    except InputError as error:
+        raise InputError(f"question {number}: {error}" if number else str(error)) from None
 
 
 def _entities(
