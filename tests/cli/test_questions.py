@@ -40,7 +40,7 @@ def test_predict_by_name_as_table_json_and_file(command, run: Path, tmp_path: Pa
     for suffix in ("csv", "tsv", "parquet"):
         target = tmp_path / f"answers.{suffix}"
         assert command("predict", run, "--head", "e2", "--relation", "next", "--out", target).code == 0
-    rows = list(csv.DictReader((tmp_path / "answers.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "answers.csv").read_text().splitlines()))
     assert (rows[0]["head"], rows[0]["tail"], rows[0]["place"]) == ("e2", "e3", "1")
     again = command("predict", run, "--head", "e2", "--relation", "next", "--out", tmp_path / "answers.csv")
     assert again.code == 2 and "--overwrite" in again.err
@@ -64,7 +64,7 @@ def test_many_questions_from_a_file(command, run: Path, tmp_path: Path) -> None:
         (("--head", "Dor", "--relation", "next"), "'e4' (Dora), 'e5' (Dorothea)"),
         (("--head", "Zoe", "--relation", "next"), "unknown entity 'Zoe'"),
         (("--head", "e1", "--relation", "nex_t"), "did you mean 'next'"),
-        (("--head", "e1", "--relation", "next", "-k", "0"), "0"),
+        (("--head", "e1", "--relation", "next", "-k", "0"), "'--top' / '-k'"),
         (("--head", "e1", "--relation", "next", "--out", "answers.xls"), "unknown suffix"),
         (("--head", "e1", "--queries", "q.csv"), "not both"),
         (("--queries", "nowhere.csv"), "nowhere.csv"),

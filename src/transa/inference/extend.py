@@ -257,6 +257,7 @@ def _settle(
     sums = {name: torch.zeros(len(table) - old, 1, dtype=table.dtype) for name, table in model.entity.items()}
     rates = {name: 0.1 * float(table[:old].square().mean().sqrt()) for name, table in model.entity.items()}
     first = _loss(model, corruptor, mine, recipe, old, 0)[0]
+    start = {name: table[old:].clone() for name, table in model.entity.items()}
     random = np.random.default_rng(seed)
     for step in range(1, steps + 1):
         rows = mine if len(mine) <= BATCH else mine[random.choice(len(mine), BATCH, replace=False)]
@@ -275,7 +276,11 @@ def _settle(
                 sums[name],
             )
             table[old:] = moved.reshape(shape)
-    return first, _loss(model, corruptor, mine, recipe, old, 0)[0]
+    last = _loss(model, corruptor, mine, recipe, old, 0)[0]
+    if last > first:  # the start was better, by the same corruptions
+        for name, table in model.entity.items():
+            table[old:] = start[name]
+    return first, min(first, last)
 
 
 def _loss(
