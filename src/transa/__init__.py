@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph, load, split_graph
     from transa.errors import InputError, TransaError
+    from transa.estimators import load_model
 
 __version__ = "0.1.0"
 
@@ -29,10 +30,11 @@ _PUBLIC = {
     "KnowledgeGraph": "transa.data",
     "TransaError": "transa.errors",
     "load": "transa.data",
+    "load_model": "transa.estimators",
     "split_graph": "transa.data",
 }
 
-__all__ = ["InputError", "KnowledgeGraph", "TransaError", "__version__", "load", "split_graph"]
+__all__ = ["InputError", "KnowledgeGraph", "TransaError", "__version__", "load", "load_model", "split_graph"]
 
 
 def __getattr__(name: str) -> Any:

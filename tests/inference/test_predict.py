@@ -35,7 +35,7 @@ def test_tails_and_heads_come_in_the_order_of_their_scores() -> None:
         ({"relation": "next"}, "head or a tail"),
         ({"relation": "next", "head": "a", "tail": "b"}, "not both"),
         ({"relation": "nxt", "head": "a"}, "did you mean 'next'"),
-        ({"relation": "next", "head": "z"}, "unknown name 'z'"),
+        ({"relation": "next", "head": "z"}, "unknown entity 'z'"),
         ({"relation": "next", "head": "a", "top": 0}, "top"),
     ],
 )

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from transa.cli import classify, evaluate, graphs, models, train
+from transa.cli import classify, evaluate, explain, export, graphs, grow, models, predict, train
 from transa.errors import TransaError
 
 app = typer.Typer(
@@ -24,6 +24,10 @@ train.register(app)
 evaluate.register(app)
 classify.register(app)
 models.register(app)
+predict.register(app)
+explain.register(app)
+grow.register(app)
+export.register(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -66,8 +66,8 @@ def evaluate(
     from transa.cli.output import emit_json, note, progress_bar
     from transa.evaluation import evaluate as evaluate_model
     from transa.evaluation.tables import check_target
+    from transa.kernels.threads import set_threads
     from transa.training import RunFolder
-    from transa.training.threads import set_threads
 
     if ranks is not None:
         check_target(ranks, overwrite=overwrite)

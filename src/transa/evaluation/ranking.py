@@ -15,8 +15,8 @@ from torch import Tensor
 
 from transa.evaluation.queries import Queries
 from transa.kernels.codes import DIAGONAL, FULL, L2, PSD
+from transa.kernels.threads import dealt, one_blas_thread
 from transa.models import Model, Rows
-from transa.training.threads import dealt, one_blas_thread
 
 #: Entities that the kernels take at a time.
 CHUNK = 2048

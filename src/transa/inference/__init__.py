@@ -1,5 +1,34 @@
 """Inference: what a trained model predicts."""
 
-from transa.inference.predict import Prediction, predict
+from transa.inference.check import Checked, Checks, check
+from transa.inference.confidence import Confidence
+from transa.inference.discover import discover, doubtful
+from transa.inference.explain import Explanation, explain
+from transa.inference.export import export
+from transa.inference.extend import Extended, extend
+from transa.inference.neighbours import Neighbour, Neighbours, neighbours
+from transa.inference.predict import Answers, Prediction, Question, answer, predict
+from transa.inference.trained import Trained
 
-__all__ = ["Prediction", "predict"]
+__all__ = [
+    "Answers",
+    "Checked",
+    "Checks",
+    "Confidence",
+    "Explanation",
+    "Extended",
+    "Neighbour",
+    "Neighbours",
+    "Prediction",
+    "Question",
+    "Trained",
+    "answer",
+    "check",
+    "discover",
+    "doubtful",
+    "explain",
+    "export",
+    "extend",
+    "neighbours",
+    "predict",
+]

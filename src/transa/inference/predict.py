@@ -1,71 +1,290 @@
-"""Missing heads and tails, by name."""
+"""Missing heads, tails and relations, by name."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, overload
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
-from transa.data import KnowledgeGraph
+from transa.data import KnowledgeGraph, Vocabulary
 from transa.errors import InputError
-from transa.evaluation.queries import Queries
-from transa.evaluation.ranking import Ranker
+from transa.evaluation.queries import Side
+from transa.inference.search import best
+from transa.inference.trained import Trained
 from transa.models import Model
+
+Asked = Literal["head", "relation", "tail"]
+PLACES: tuple[Asked, ...] = ("head", "relation", "tail")
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """An answer to (head, relation, ?) or (?, relation, tail).
+    """An answer to (head, relation, ?), (?, relation, tail) or (head, ?, tail).
 
     Attributes
     ----------
     key, name
-        The entity that answers.
+        The entity or relation that answers.
     score
         Its dissimilarity: lower is more plausible.
     known
         Whether the graph holds the fact, in any split.
+    probability
+        That the fact is true; None where the graph has no validation triples.
     """
 
     key: str
     name: str
     score: float
     known: bool
+    probability: float | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is given; the one that is None is asked for."""
+
+    head: str | None = None
+    relation: str | None = None
+    tail: str | None = None
+
+    def __post_init__(self) -> None:
+        missing = [place for place in PLACES if getattr(self, place) is None]
+        if len(missing) != 1:
+            found = ", ".join(place for place in PLACES if place not in missing) or "nothing"
+            raise InputError(
+                f"expected two of head, relation and tail (head or a tail with a relation, and not both), found {found}"
+            )
+
+    @property
+    def asked(self) -> Asked:
+        """What is asked for."""
+        return next(place for place in PLACES if getattr(self, place) is None)
+
+    def __str__(self) -> str:
+        return f"({self.head or '?'}, {self.relation or '?'}, {self.tail or '?'})"
+
+
+@dataclass(frozen=True)
+class Answers(Sequence[Prediction]):
+    """The answers to one question, the most plausible first.
+
+    Attributes
+    ----------
+    question
+        With the keys that its names were found to mean.
+    predictions
+        The answers.
+    """
+
+    question: Question
+    predictions: tuple[Prediction, ...]
+
+    @overload
+    def __getitem__(self, place: int) -> Prediction: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Prediction, ...]: ...
+    def __getitem__(self, place: int | slice) -> Prediction | tuple[Prediction, ...]:
+        return self.predictions[place]
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return every answer as a full triple: head, relation, tail (keys), asked, place, name, score, probability, known."""
+        question = self.question
+        return [
+            {
+                **{place: getattr(question, place) or found.key for place in PLACES},
+                "asked": question.asked,
+                "place": place,
+                "name": found.name,
+                "score": found.score,
+                "probability": found.probability,
+                "known": found.known,
+            }
+            for place, found in enumerate(self.predictions, start=1)
+        ]
+
+    def frame(self) -> pa.Table:
+        """Return the answers as an Arrow table."""
+        return frame_of([self])
+
+
+SCHEMA = pa.schema(
+    [
+        *((place, pa.string()) for place in (*PLACES, "asked")),
+        ("place", pa.int64()),
+        ("name", pa.string()),
+        ("score", pa.float64()),
+        ("probability", pa.float64()),
+        ("known", pa.bool_()),
+    ]
+)
+
+
+def frame_of(answers: Iterable[Answers]) -> pa.Table:
+    """Return the answers to many questions as one Arrow table."""
+    return pa.Table.from_pylist([row for each in answers for row in each.rows()], SCHEMA)
 
 
 def predict(
     model: Model,
     graph: KnowledgeGraph,
     *,
-    relation: str,
+    relation: str | None = None,
     head: str | None = None,
     tail: str | None = None,
     top: int = 10,
-) -> list[Prediction]:
-    """Return the `top` entities that answer (head, relation, ?) or (?, relation, tail), the most plausible first.
+) -> Answers:
+    """Return the `top` answers to (head, relation, ?), (?, relation, tail) or (head, ?, tail), the most plausible first.
 
     Parameters
     ----------
     model, graph
         A trained model, and the graph that names its entities and relations.
     relation, head, tail
-        Keys; head or tail, not both.
+        Two of them, by key or by name.
     top
         How many answers.
     """
-    if (head is None) == (tail is None):
-        raise InputError("predict: expected a head or a tail, and not both")
+    return answer(Trained(model, graph), [Question(head, relation, tail)], top=top)[0]
+
+
+def answer(
+    trained: Trained, questions: Sequence[Question], *, top: int = 10, new_only: bool = False, in_range: bool = False
+) -> list[Answers]:
+    """Answer many questions at once.
+
+    Parameters
+    ----------
+    trained
+        What answers.
+    questions
+        Names are found as `transa.inference.names.Names` says.
+    top
+        How many answers to each, at most.
+    new_only
+        Leave out what the graph holds already.
+    in_range
+        Only entities that stand on that side of the relation in some training triple.
+    """
     if top < 1:
         raise InputError(f"top: expected at least 1, found {top}")
-    edge = graph.relations.id(relation)
-    given = graph.entities.id(head if head is not None else tail)  # type: ignore[arg-type]
-    facts = graph.known()
-    asked = np.array([[given, edge, 0] if head is not None else [0, edge, given]], dtype=np.int32)
-    queries = Queries.of(asked, facts, "tail" if head is not None else "head")
-    answers, scores = Ranker(model).best(queries, min(top, model.num_entities))
-    known = set((facts.tails_of(given, edge) if head is not None else facts.heads_of(edge, given)).tolist())
-    names = graph.entities
-    return [
-        Prediction(names[entity], names.name(entity), score, entity in known)
-        for entity, score in zip(answers[0].tolist(), scores[0].tolist(), strict=True)
+    many = len(questions) > 1
+    ids = np.array([_ids(trained, question, number * many) for number, question in enumerate(questions, start=1)])
+    found: list[Answers | None] = [None] * len(questions)
+    for asked in PLACES:
+        rows = [row for row, question in enumerate(questions) if question.asked == asked]
+        if rows and asked == "relation":
+            for row in rows:
+                found[row] = _relations(trained, ids[row], top, new_only)
+        elif rows:
+            side: Side = "head" if asked == "head" else "tail"
+            for row, answers in zip(rows, _entities(trained, side, ids[rows], top, new_only, in_range), strict=True):
+                found[row] = answers
+    return [answers for answers in found if answers is not None]
+
+
+def _ids(trained: Trained, question: Question, number: int) -> list[int]:
+    names = (trained.entities, trained.relations, trained.entities)
+    given = (question.head, question.relation, question.tail)
+    try:
+        return [0 if text is None else found.id(text) for found, text in zip(names, given, strict=True)]
+    except InputError as error:
+        raise InputError(f"question {number}: {error}" if number else str(error)) from None
+
+
+def _entities(
+    trained: Trained, side: Side, ids: npt.NDArray[Any], top: int, new_only: bool, in_range: bool
+) -> list[Answers]:
+    fixed, relations = ids[:, 2 if side == "head" else 0], ids[:, 1]
+    every = np.arange(trained.model.num_entities, dtype=np.int32)
+    facts = trained.facts
+    known = [
+        facts.heads_of(relation, entity) if side == "head" else facts.tails_of(entity, relation)
+        for entity, relation in zip(fixed.tolist(), relations.tolist(), strict=True)
     ]
+    left_out: list[npt.NDArray[Any]] | None = None
+    if in_range:
+        outside = {each: np.setdiff1d(every, trained.range_of(each, side)) for each in np.unique(relations).tolist()}
+        left_out = [outside[relation] for relation in relations.tolist()]
+        if new_only:
+            left_out = [np.union1d(some, more) for some, more in zip(left_out, known, strict=True)]
+    elif new_only:
+        left_out = known
+    answers, scores = best(trained.ranker, side, fixed, relations, min(top, len(every)), left_out)
+    found = []
+    for row, entities in enumerate(answers):
+        kept = entities >= 0
+        probabilities = trained.probabilities(np.repeat(relations[row], kept.sum()), scores[row, kept])
+        triple = [None if column == {"head": 0, "tail": 2}[side] else int(ids[row, column]) for column in range(3)]
+        found.append(
+            _answers(
+                trained,
+                triple,
+                trained.graph.entities,
+                entities[kept],
+                scores[row, kept],
+                probabilities,
+                set(known[row].tolist()),
+            )
+        )
+    return found
+
+
+def _relations(trained: Trained, ids: npt.NDArray[Any], top: int, new_only: bool) -> Answers:
+    """Answer (head, ?, tail). Scores of two relations do not compare; their margins do."""
+    triples = np.repeat(ids[None].astype(np.int32), trained.model.num_relations, axis=0)
+    triples[:, 1] = np.arange(len(triples))
+    known = trained.facts.contains(triples)
+    scores = trained.scores(triples)
+    order = np.argsort(-trained.margins(triples, scores), kind="stable")
+    order = order[~known[order]] if new_only else order
+    chosen = order[:top]
+    probabilities = trained.probabilities(chosen, scores[chosen])
+    held = set(np.flatnonzero(known).tolist())
+    triple = [int(ids[0]), None, int(ids[2])]
+    return _answers(trained, triple, trained.graph.relations, chosen, scores[chosen], probabilities, held)
+
+
+def _answers(
+    trained: Trained,
+    triple: Sequence[int | None],
+    names: Vocabulary,
+    ids: npt.NDArray[Any],
+    scores: npt.NDArray[np.float64],
+    probabilities: list[float | None],
+    known: set[int],
+) -> Answers:
+    vocabularies = (trained.graph.entities, trained.graph.relations, trained.graph.entities)
+    keys = [None if each is None else vocabulary[each] for vocabulary, each in zip(vocabularies, triple, strict=True)]
+    rows = zip(ids.tolist(), scores.tolist(), probabilities, strict=True)
+    return Answers(
+        Question(*keys),
+        tuple(Prediction(names[each], names.name(each), score, each in known, chance) for each, score, chance in rows),
+    )
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Read questions from a .csv, .tsv or .parquet file with columns head, relation and tail, one of which is empty in each row.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or a row does not leave exactly one of them empty.
+    """
+    from transa.inference.tables import read_columns
+
+    questions = []
+    for line, row in read_columns(path, PLACES):
+        try:
+            questions.append(Question(*(row[place] or None for place in PLACES)))
+        except InputError as error:
+            raise InputError(str(error), path=path, line=line, unit="row") from None
+    return questions

@@ -9,11 +9,11 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from transa.data import KnowledgeGraph
+from transa.kernels.threads import one_blas_thread
 from transa.models import Model
 from transa.training.engine import RoundReport
 from transa.training.recipe import Recipe
 from transa.training.rounds import Rounds
-from transa.training.threads import one_blas_thread
 
 
 class ALSEngine:

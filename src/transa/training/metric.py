@@ -8,10 +8,10 @@ from torch import Tensor
 
 from transa.kernels.metric import closed_form, finish_metric
 from transa.kernels.random import stream
+from transa.kernels.threads import dealt, one_blas_thread
 from transa.models import Model
 from transa.training.recipe import Recipe
 from transa.training.rounds import CLOSED_FORM, Rounds
-from transa.training.threads import dealt, one_blas_thread
 
 #: Relations that are projected on the PSD cone at a time: the only copies of W_r ever made are of this many.
 CHUNK = 64

@@ -15,6 +15,7 @@ from transa.data import KnowledgeGraph
 from transa.kernels import training as kernels
 from transa.kernels.codes import DIAGONAL, FREE, LOW_RANK, SGD
 from transa.kernels.metric import grouped_gradient_phase, hinge_gradient_phase
+from transa.kernels.threads import dealt, one_blas_thread
 from transa.models import Model
 from transa.training.engine import RoundReport
 from transa.training.losses import LOSSES
@@ -22,7 +23,6 @@ from transa.training.optimizers import state_shapes
 from transa.training.recipe import Recipe
 from transa.training.rounds import Batch, Rounds
 from transa.training.settings import table_settings
-from transa.training.threads import dealt, one_blas_thread
 
 #: Corruptions that are drawn at once, for as many batches as it takes.
 DRAWN = 1 << 18

@@ -8,6 +8,8 @@ checkpoint.safetensors the state after a round, from which training goes on
 best.safetensors       the tables of the round that validated best, where there is validation
 weights.safetensors    the result
 metrics.json           what training has come to
+calibration.json       thresholds and probabilities from valid, once they have been asked for
+extension.json         what a run was grown from, where `transa extend` wrote it
 ====================== =======================================================================
 
 Every file is written under another name and then renamed, so that whatever happens there is an old or a new one, never half of it.

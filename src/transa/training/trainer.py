@@ -13,6 +13,7 @@ from torch import Tensor
 
 from transa.data import KnowledgeGraph
 from transa.errors import InputError, TransaError
+from transa.kernels.threads import set_threads
 from transa.models import Model, build
 from transa.models.transe import TransE
 from transa.training.engine import Engine, EngineName, choose_engine
@@ -21,7 +22,6 @@ from transa.training.optimizers import constrain
 from transa.training.recipe import Recipe
 from transa.training.run import RunFolder, fingerprint
 from transa.training.settings import table_settings
-from transa.training.threads import set_threads
 from transa.training.validation import Validation
 
 

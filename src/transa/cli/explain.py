@@ -1,0 +1,179 @@
+"""Commands that look into a model: explain, neighbours, map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transa.cli.graphs import Json
+from transa.cli.predict import Out, Overwrite, Run, opened
+
+if TYPE_CHECKING:
+    from transa.inference.explain import Explanation
+
+Picture = Annotated[Path | None, typer.Option("--picture", metavar="FILE", help="Draw it: .png, .svg or .pdf.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(explain)
+    app.command()(neighbours)
+    app.command(name="map")(entity_map)
+
+
+def explain(
+    run: Run,
+    head: Annotated[str, typer.Argument(metavar="HEAD", help="By key, by name, or its beginning.")],
+    relation: Annotated[str, typer.Argument(metavar="RELATION", help="The same.")],
+    tail: Annotated[str, typer.Argument(metavar="TAIL", help="The same.")],
+    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many of each thing to show.")] = 5,
+    picture: Picture = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Say why a triple scores as it does: dimensions, ranks, supporting facts, and what the metric changes."""
+    from transa.analysis.explanation import SUFFIXES, plot_explanation
+    from transa.cli.output import emit_json
+    from transa.evaluation.tables import check_target
+    from transa.inference.explain import explain as explain_triple
+
+    if picture is not None:
+        check_target(picture, SUFFIXES, overwrite=overwrite)
+    trained = opened(run)
+    found = explain_triple(trained, head, relation, tail, top=top)
+    if picture is not None:
+        plot_explanation(trained, found, picture, overwrite=overwrite)
+    if as_json:
+        emit_json({"run": str(run), "notes": list(trained.notes), **found.report()})
+        return
+    _show(found, top)
+    if picture is not None:
+        typer.echo(f"Written: {picture}")
+
+
+def neighbours(
+    run: Run,
+    entity: Annotated[str, typer.Argument(metavar="ENTITY", help="By key, by name, or its beginning.")],
+    relation: Annotated[str | None, typer.Option(help="Measure distances as this relation does.")] = None,
+    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many.")] = 10,
+    out: Out = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """List the entities nearest to one, by their vectors or under a relation's metric."""
+    from transa.cli.output import emit_json, table
+    from transa.errors import InputError
+    from transa.evaluation.tables import check_target, write_table
+    from transa.inference import Trained
+    from transa.inference.neighbours import neighbours as nearest
+
+    if out is not None:
+        check_target(out, overwrite=overwrite)
+    found = nearest(Trained.open(run), entity, relation, top=top)
+    if not len(found):
+        raise InputError("the graph has no other entity")
+    if out is not None:
+        write_table(found.frame(), out, overwrite=overwrite)
+    if as_json:
+        emit_json({"run": str(run), "entity": found.entity, "relation": found.relation, "neighbours": found.rows()})
+    elif out is not None:
+        typer.echo(f"Written: {out}")
+    else:
+        under = "" if found.relation is None else f" under {found.relation}"
+        rows = [(each.name, f"{each.distance:.4g}", each.degree) for each in found.nearest]
+        table(f"Nearest to {found.entity}{under}", ("entity", "distance", "triples"), rows)
+
+
+def entity_map(
+    run: Run,
+    picture: Annotated[Path, typer.Option(metavar="FILE", help="The picture: .png, .svg or .pdf.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Also write coordinates: .csv, .tsv or .parquet.")
+    ] = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Draw all entities in the plane (PCA), coloured by their number of training triples."""
+    from transa.analysis.entity_map import SUFFIXES, plot_map
+    from transa.analysis.entity_map import entity_map as map_entities
+    from transa.cli.output import emit_json
+    from transa.evaluation.tables import check_target, write_table
+    from transa.inference import Trained
+
+    check_target(picture, SUFFIXES, overwrite=overwrite)
+    if out is not None:
+        check_target(out, overwrite=overwrite)
+    found = map_entities(Trained.open(run))
+    plot_map(found, picture, overwrite=overwrite)
+    if out is not None:
+        write_table(found.frame(), out, overwrite=overwrite)
+    if as_json:
+        emit_json(
+            {"run": str(run), "entities": len(found.entities), "explained": found.explained, "picture": str(picture)}
+        )
+        return
+    first, second = found.explained
+    typer.echo(f"Two directions hold {first:.0%} and {second:.0%} of the variance.")
+    for written in (picture, out):
+        if written is not None:
+            typer.echo(f"Written: {written}")
+
+
+def _show(found: Explanation, top: int) -> None:
+    from transa.cli.output import table
+
+    triple = found.triple
+    where = f"in {' and '.join(found.splits)}" if found.splits else "not in the graph"
+    rows: list[tuple[str, str]] = [("the graph", where), ("score", f"{triple.score:.4g}")]
+    if triple.threshold is not None and triple.probability is not None:
+        said = "true" if triple.decision else "false"
+        rows += [("threshold", f"{triple.threshold:.4g}: {said}"), ("probability", f"{triple.probability:.3f}")]
+    for side, rank in (("head", found.head_rank), ("tail", found.tail_rank)):
+        rows.append((f"rank of the {side}", f"{rank.raw:g}; {rank.filtered:g} without other known facts"))
+    if found.without is not None:
+        for side, rank in (("head", found.without.head_rank), ("tail", found.without.tail_rank)):
+            rows.append((f"  by {found.without.norm}, without the metric", f"{side} {rank.raw:g}; {rank.filtered:g}"))
+    table(f"({triple.head}, {triple.relation}, {triple.tail})", ("", ""), rows)
+    _show_dimensions(found, top)
+    if found.support:
+        table(
+            "The nearest training triples of the relation",
+            ("head", "tail", "distance"),
+            [(each.head, each.tail, f"{each.distance:.4g}") for each in found.support],
+        )
+    for title, similar in (
+        (f"Like {triple.head}, with {triple.relation} to {triple.tail}", found.like_head),
+        (f"Like {triple.tail}, to which {triple.head} has {triple.relation}", found.like_tail),
+    ):
+        if similar:
+            rows_: list[tuple[Any, ...]] = [
+                (each.name, f"{each.distance:.4g}", f"{each.nearness:,}") for each in similar
+            ]
+            table(title, ("entity", "distance", "neighbour no."), rows_)
+    answers = {"with the metric" if found.without else "answer": found.answers}
+    if found.without is not None:
+        answers[f"by {found.without.norm}"] = found.without.answers
+    shown = [[f"{each.name}{'' if each.known else ' (new)'}" for each in some] for some in answers.values()]
+    table(f"Best answers to ({triple.head}, {triple.relation}, ?)", tuple(answers), list(zip(*shown, strict=True)))
+
+
+def _show_dimensions(found: Explanation, top: int) -> None:
+    from transa.cli.output import table
+
+    total = found.parts.total
+    views = {found.parts.what: found.residual_dimensions()}
+    if found.transformed is not None:
+        views["transformed dimensions, W_r = L D L^T, each named by its pivot"] = found.dimensions()
+    for title, dimensions in views.items():
+        names = tuple(dimensions[0])
+        rows = [
+            (
+                str(row["dimension"]),
+                *(f"{row[name]:.4g}" for name in names[1:]),
+                f"{row['part'] / total:.1%}" if total else "-",
+            )
+            for row in dimensions[:top]
+        ]
+        table(f"What carries the score: {title}", (*names, "share"), rows)

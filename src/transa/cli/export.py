@@ -1,0 +1,56 @@
+"""The command that hands a model to other programs: export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from transa.cli.graphs import Json
+from transa.cli.predict import Only, Overwrite, Run, opened
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    app.command()(export)
+
+
+def export(
+    run: Run,
+    to: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="Vectors and metrics: .parquet, .npz, .txt or .vec (word2vec); new facts: .nt or .ttl."
+        ),
+    ],
+    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many new facts, in RDF.")] = 1000,
+    relation: Only = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Write vectors and metrics, or predicted facts as RDF, to a file."""
+    from transa.cli.output import emit_json, progress_bar
+    from transa.errors import InputError
+    from transa.evaluation.tables import check_target
+    from transa.inference import Trained
+    from transa.inference.discover import discover, pairs
+    from transa.inference.export import FACTS, VECTORS
+    from transa.inference.export import export as export_model
+
+    check_target(to, VECTORS + FACTS, overwrite=overwrite)
+    facts = None
+    if to.suffix.lower() in FACTS:
+        trained = opened(run)
+        with progress_bar("searching", pairs(trained, relation)) as watch:
+            facts = discover(trained, top=top, relations=relation, watch=watch)
+        if not len(facts):
+            raise InputError("nothing was found: every answer in range is known already", path=to)
+    else:
+        trained = Trained.open(run)
+    export_model(trained, to, facts=facts, overwrite=overwrite)
+    what = {"facts": len(facts)} if facts is not None else {"parameters": trained.model.parameters}
+    if as_json:
+        emit_json({"run": str(run), "file": str(to), **what})
+        return
+    typer.echo(f"Written: {to} ({', '.join(f'{number:,} {name}' for name, number in what.items())})")

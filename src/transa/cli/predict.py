@@ -1,0 +1,208 @@
+"""Commands that put questions to a run: predict, check, discover."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transa.cli.graphs import Json
+
+if TYPE_CHECKING:
+    from transa.inference import Trained
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write a table: .csv, .tsv or .parquet.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")]
+Only = Annotated[list[str] | None, typer.Option("--relation", help="Only this relation; repeatable.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(predict)
+    app.command()(check)
+    app.command()(discover)
+
+
+def predict(
+    run: Run,
+    head: Annotated[str | None, typer.Option(help="By key, by name, or its beginning.")] = None,
+    relation: Annotated[str | None, typer.Option(help="The same.")] = None,
+    tail: Annotated[str | None, typer.Option(help="The same; two of the three are given.")] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Many questions: columns head, relation, tail, one of them empty in each row."
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many answers to each question.")] = 10,
+    new_only: Annotated[bool, typer.Option("--new-only", help="Leave out what the graph holds already.")] = False,
+    in_range: Annotated[
+        bool, typer.Option("--in-range", help="Only entities that stand on that side of the relation in train.")
+    ] = False,
+    out: Out = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Answer (head, relation, ?), (?, relation, tail) or (head, ?, tail)."""
+    from transa.cli.output import emit_json, table
+    from transa.errors import InputError
+    from transa.evaluation.tables import check_target, write_table
+    from transa.inference.predict import Question, answer, frame_of, read_questions
+
+    if out is not None:
+        check_target(out, overwrite=overwrite)
+    if queries is not None and (head, relation, tail) != (None, None, None):
+        raise InputError("--queries: give questions in the file or by --head, --relation and --tail, not both")
+    questions = [Question(head, relation, tail)] if queries is None else read_questions(queries)
+    trained = opened(run)
+    answers = answer(trained, questions, top=top, new_only=new_only, in_range=in_range)
+    if not any(answers):
+        raise InputError(f"no answer is left{' that is new' if new_only else ''}{' in range' if in_range else ''}")
+    if out is not None:
+        write_table(frame_of(answers), out, overwrite=overwrite)
+    if as_json:
+        emit_json(
+            {
+                "run": str(run),
+                "notes": list(trained.notes),
+                "questions": [
+                    {"question": vars(each.question), "asked": each.question.asked, "answers": list(map(vars, each))}
+                    for each in answers
+                ],
+            }
+        )
+    elif out is None:
+        for each in answers:
+            rows = [
+                (place, _called(found.key, found.name), *_figures(found.score, found.probability), _known(found.known))
+                for place, found in enumerate(each, start=1)
+            ]
+            table(str(each.question), ("", each.question.asked, "score", "probability", ""), rows)
+    if out is not None and not as_json:
+        typer.echo(f"Written: {out}")
+
+
+def check(
+    run: Run,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Triples, in any format that graphs are read from.")],
+    fail_below: Annotated[
+        float | None,
+        typer.Option(metavar="P", min=0, max=1, help="Exit with 1 if a triple is less probable than this."),
+    ] = None,
+    out: Out = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Say of each triple of a file whether it is true, with probability and threshold."""
+    from transa.cli.output import emit_json, note
+    from transa.errors import InputError
+    from transa.evaluation.tables import check_target, write_table
+    from transa.inference.check import check as check_triples
+    from transa.inference.check import read_triples
+
+    if out is not None:
+        check_target(out, overwrite=overwrite)
+    triples = read_triples(file)
+    trained = opened(run)
+    try:
+        checked = check_triples(trained, triples)
+    except InputError as error:
+        raise InputError(str(error), path=file) from None
+    below = [] if fail_below is None else checked.below(fail_below)
+    if out is not None:
+        write_table(checked.frame(), out, overwrite=overwrite)
+    if as_json:
+        emit_json({"run": str(run), "notes": list(trained.notes), "below": len(below), "triples": checked.rows()})
+    elif out is None:
+        _show(trained, f"{len(checked):,} triples", checked)
+    if out is not None and not as_json:
+        typer.echo(f"Written: {out}")
+    if below:
+        note(f"{len(below):,} of {len(checked):,} triples are less probable than {fail_below}")
+        raise typer.Exit(1)
+
+
+def discover(
+    run: Run,
+    errors: Annotated[
+        bool, typer.Option("--errors", help="The least probable facts of train instead: where to look for errors.")
+    ] = False,
+    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many facts.")] = 50,
+    each: Annotated[int, typer.Option(min=1, help="Answers to each (head, relation, ?) that are looked at.")] = 10,
+    relation: Only = None,
+    parts: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep finished parts here, and go on from those that are there.")
+    ] = None,
+    out: Out = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Find the most probable new facts of the whole graph, or the least probable ones it holds."""
+    from transa.cli.output import emit_json, note, progress_bar
+    from transa.errors import InputError
+    from transa.evaluation.tables import check_target, write_table
+    from transa.inference.discover import discover as discover_facts
+    from transa.inference.discover import doubtful, pairs
+
+    if out is not None:
+        check_target(out, overwrite=overwrite)
+    trained = opened(run)
+    if errors:
+        found = doubtful(trained, top=top, relations=relation)
+    else:
+        with progress_bar("searching", pairs(trained, relation)) as watch:
+            found = discover_facts(trained, top=top, each=each, relations=relation, parts=parts, watch=watch)
+        note("among all triples that could be made far more are false than the probabilities assume; the order counts")
+    if not len(found):
+        raise InputError("nothing was found: every answer in range is known already")
+    if out is not None:
+        write_table(found.frame(), out, overwrite=overwrite)
+    if as_json:
+        emit_json({"run": str(run), "notes": list(trained.notes), "triples": found.rows()})
+    elif out is None:
+        _show(trained, "The least probable facts" if errors else "The most probable new facts", found)
+    if out is not None and not as_json:
+        typer.echo(f"Written: {out}")
+
+
+def opened(run: Path) -> Trained:
+    """Open a run and say what a reader of its probabilities should know."""
+    from transa.cli.output import note
+    from transa.inference import Trained
+
+    trained = Trained.open(run)
+    note(*trained.notes)
+    return trained
+
+
+def _show(trained: Trained, title: str, checked: Any) -> None:
+    from transa.cli.output import table
+
+    entities, relations = trained.graph.entities, trained.graph.relations
+    rows = [
+        (
+            *(
+                _called(key, names.name(names.id(key)))
+                for key, names in ((each.head, entities), (each.relation, relations), (each.tail, entities))
+            ),
+            *_figures(each.score, each.threshold, each.probability),
+            "-" if each.decision is None else "true" if each.decision else "false",
+            _known(each.known),
+        )
+        for each in checked.checked
+    ]
+    table(title, ("head", "relation", "tail", "score", "threshold", "probability", "", ""), rows)
+
+
+def _called(key: str, name: str) -> str:
+    return key if key == name else f"{name} ({key})"
+
+
+def _figures(*values: float | None) -> tuple[str, ...]:
+    return tuple("-" if value is None else f"{value:.4g}" for value in values)
+
+
+def _known(known: bool) -> str:
+    return "known" if known else "new"

@@ -1,0 +1,140 @@
+"""Is a triple true? Scores, thresholds and probabilities of given triples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from transa.data.graph import Triples
+from transa.data.readers.folder import read_file
+from transa.errors import InputError
+from transa.inference.trained import Trained
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a model says about one triple.
+
+    Attributes
+    ----------
+    head, relation, tail
+        Keys.
+    score, threshold
+        A triple is said to be true where its score is below the threshold of its relation.
+    decision
+        True or false; None, as threshold and probability are, where the graph has no validation triples.
+    probability
+        That it is true.
+    known
+        Whether the graph holds it, in any split.
+    """
+
+    head: str
+    relation: str
+    tail: str
+    score: float
+    threshold: float | None
+    decision: bool | None
+    probability: float | None
+    known: bool
+
+
+SCHEMA = pa.schema(
+    [
+        ("head", pa.string()),
+        ("relation", pa.string()),
+        ("tail", pa.string()),
+        ("score", pa.float64()),
+        ("threshold", pa.float64()),
+        ("decision", pa.bool_()),
+        ("probability", pa.float64()),
+        ("known", pa.bool_()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What a model says about some triples, in their order."""
+
+    checked: tuple[Checked, ...]
+
+    def __len__(self) -> int:
+        return len(self.checked)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return plain values."""
+        return [asdict(each) for each in self.checked]
+
+    def frame(self) -> pa.Table:
+        """Return an Arrow table."""
+        return pa.Table.from_pylist(self.rows(), SCHEMA)
+
+    def below(self, probability: float) -> list[Checked]:
+        """Return the triples that are less probable than that.
+
+        Raises
+        ------
+        InputError
+            If there are no probabilities, since the graph has no validation triples.
+        """
+        if not 0 <= probability <= 1:
+            raise InputError(f"expected a probability from 0 to 1, found {probability}")
+        chances = [(each, each.probability) for each in self.checked]
+        if any(chance is None for _, chance in chances):
+            raise InputError("there are no probabilities: the graph has no validation triples")
+        return [each for each, chance in chances if chance is not None and chance < probability]
+
+
+def check(trained: Trained, triples: Sequence[Sequence[str]]) -> Checks:
+    """Score triples by name, and say which are true.
+
+    Parameters
+    ----------
+    trained
+        What says so.
+    triples
+        Heads, relations and tails, by key or by name.
+    """
+    ids = np.empty((len(triples), 3), dtype=np.int32)
+    for row, triple in enumerate(triples):
+        if len(triple) != 3:
+            raise InputError(f"expected head, relation and tail, found {len(triple)} values", line=row + 1, unit="row")
+        try:
+            ids[row] = trained.triple(*triple)[0]
+        except InputError as error:
+            raise InputError(str(error), line=row + 1, unit="row") from None
+    return check_ids(trained, ids)
+
+
+def check_ids(trained: Trained, triples: Triples) -> Checks:
+    """Score triples by id, and say which are true."""
+    scores = trained.scores(triples)
+    probabilities = trained.probabilities(triples[:, 1], scores)
+    known = trained.facts.contains(triples).tolist() if len(triples) else []
+    confidence = trained.confidence
+    thresholds = [None] * len(triples) if confidence is None else confidence.threshold(triples[:, 1]).tolist()
+    entities, relations = trained.graph.entities, trained.graph.relations
+    return Checks(
+        tuple(
+            Checked(
+                *(entities[head], relations[relation], entities[tail], score, threshold),
+                *(None if threshold is None else score < threshold, probability, held),
+            )
+            for (head, relation, tail), score, threshold, probability, held in zip(
+                triples.tolist(), scores.tolist(), thresholds, probabilities, known, strict=True
+            )
+        )
+    )
+
+
+def read_triples(path: Path) -> list[tuple[str, str, str]]:
+    """Read triples by name from any file that `transa.load` reads; a column of labels is passed over."""
+    table = read_file(path)
+    columns = (column.to_pylist() for column in (table.heads, table.relations, table.tails))
+    return list(zip(*columns, strict=True))

@@ -1,0 +1,200 @@
+"""New facts of the whole graph, and old ones that look wrong.
+
+For each head and relation that stand together in some training triple, the best tails are searched among those the relation is
+observed to have. That is a small part of all entities x entities x relations, and each search is exact (`Ranker.best`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from transa.data.facts import distinct
+from transa.data.graph import Triples
+from transa.errors import InputError
+from transa.evaluation.ranking import Ranker
+from transa.inference.check import Checks, check_ids
+from transa.inference.search import best, restricted
+from transa.inference.trained import Trained
+
+#: Heads of one part: what is done at a time and told as progress.
+PART = 2048
+
+#: A triple and its score: head, relation, tail (ids), score.
+Found = tuple[int, int, int, float]
+
+
+def discover(
+    trained: Trained,
+    *,
+    top: int = 100,
+    each: int = 10,
+    relations: Sequence[str] | None = None,
+    parts: Path | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> Checks:
+    """Return the most probable facts that the graph does not hold, the most probable first.
+
+    Equal probabilities are ordered by margin (threshold - score). A triple from an entity to itself counts only where the relation has
+    such triples in train.
+
+    Parameters
+    ----------
+    trained
+        What predicts.
+    top
+        How many facts.
+    each
+        How many answers to (head, relation, ?) are looked at.
+    relations
+        Only these, by key or by name.
+    parts
+        A file for parts that are done. Where it is there already, its parts are taken from it and the rest is added.
+    watch
+        Called after each part with the number of (head, relation) pairs that are done.
+    """
+    for name, value in (("top", top), ("each", each)):
+        if value < 1:
+            raise InputError(f"{name}: expected at least 1, found {value}")
+    chosen = None if relations is None else {trained.relations.id(name) for name in relations}
+    finished = None if parts is None else FinishedParts(parts, trained, top, each)
+    found: list[Found] = []
+    for relation, heads, candidates in _parts(trained, chosen):
+        part = f"{relation}:{heads[0]}"
+        some = None if finished is None else finished.get(part)
+        if some is None:
+            some = _best_of_part(trained, relation, heads, candidates, top, each)
+            if finished is not None:
+                finished.add(part, some)
+        found = _best_of(trained, found + some, top)
+        if watch is not None:
+            watch(len(heads))
+    return check_ids(trained, _triples(found))
+
+
+def pairs(trained: Trained, relations: Sequence[str] | None = None) -> int:
+    """Return the number of (head, relation) pairs that `discover` goes through."""
+    chosen = None if relations is None else {trained.relations.id(name) for name in relations}
+    return sum(len(heads) for _, heads, _ in _parts(trained, chosen))
+
+
+def doubtful(trained: Trained, *, top: int = 100, relations: Sequence[str] | None = None) -> Checks:
+    """Return the least probable training triples, the least probable first: where to look for errors."""
+    if top < 1:
+        raise InputError(f"top: expected at least 1, found {top}")
+    triples = distinct(trained.graph.train, len(trained.graph.entities), len(trained.graph.relations))
+    if relations is not None:
+        triples = triples[np.isin(triples[:, 1], [trained.relations.id(name) for name in relations])]
+    margins = trained.margins(triples, trained.scores(triples))
+    return check_ids(trained, triples[np.argsort(margins, kind="stable")[:top]])
+
+
+def _parts(
+    trained: Trained, chosen: set[int] | None
+) -> Iterator[tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int32]]]:
+    """Yield a relation, some of its heads, and its tails."""
+    train = trained.graph.train
+    order = np.argsort(train[:, 1], kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(train[order, 1])) + 1):
+        relation = int(train[rows[0], 1])
+        if chosen is None or relation in chosen:
+            heads, tails = np.unique(train[rows, 0]), np.unique(train[rows, 2])
+            for begin in range(0, len(heads), PART):
+                yield relation, heads[begin : begin + PART], tails
+
+
+def _best_of_part(
+    trained: Trained,
+    relation: int,
+    heads: npt.NDArray[np.int32],
+    tails: npt.NDArray[np.int32],
+    top: int,
+    each: int,
+) -> list[Found]:
+    entities = np.union1d(heads, tails)
+    ranker = Ranker(restricted(trained.model, entities, relation))
+    no_tails = np.flatnonzero(~np.isin(entities, tails))
+    train = trained.graph.train
+    loops = bool(((train[:, 1] == relation) & (train[:, 0] == train[:, 2])).any())
+    places = np.searchsorted(entities, heads)
+    left_out = []
+    for head, place in zip(heads.tolist(), places.tolist(), strict=True):
+        tails_known = trained.facts.tails_of(head, relation)
+        known = np.searchsorted(entities, tails_known[np.isin(tails_known, entities)])
+        left_out.append(np.unique(np.concatenate([no_tails, known, [] if loops else [place]]).astype(np.int32)))
+    number = min(each, len(entities))
+    answers, scores = best(ranker, "tail", places, np.zeros(len(heads), np.int64), number, left_out)
+    rows, columns = np.nonzero(answers >= 0)
+    ids = zip(
+        heads[rows].tolist(), entities[answers[rows, columns]].tolist(), scores[rows, columns].tolist(), strict=True
+    )
+    return _best_of(trained, [(head, relation, tail, score) for head, tail, score in ids], top)
+
+
+def _best_of(trained: Trained, found: list[Found], top: int) -> list[Found]:
+    if not found:
+        return found
+    scores = np.array([row[3] for row in found])
+    order = np.argsort(-trained.margins(_triples(found), scores), kind="stable")
+    return [found[row] for row in order[:top].tolist()]
+
+
+def _triples(found: list[Found]) -> Triples:
+    return np.array([row[:3] for row in found], dtype=np.int32).reshape(-1, 3)
+
+
+class FinishedParts:
+    """A file with a line for what it belongs to, and one for each part that is done.
+
+    Parameters
+    ----------
+    path
+        The file; a last line that was cut short is dropped.
+    trained, top, each
+        What parts belong to: those of another model or of other settings are refused.
+    """
+
+    def __init__(self, path: Path, trained: Trained, top: int, each: int) -> None:
+        digest = hashlib.sha256(trained.graph.train.tobytes())
+        for table in trained.model.tensors().values():
+            digest.update(table.cpu().numpy().tobytes())
+        header = {"discover": 1, "model": digest.hexdigest(), "top": top, "each": each}
+        self._done: dict[str, list[Found]] = {}
+        self.path = path
+        try:
+            lines = path.read_text("utf-8").splitlines() if path.exists() else []
+            kept = [line for line in map(_line, lines) if line is not None]
+            if lines and (not kept or kept[0] != header):
+                raise InputError("holds parts of another model or of other settings; name another file", path=path)
+            for line in kept[1:]:
+                self._done[line["part"]] = [(int(h), int(r), int(t), float(s)) for h, r, t, s in line["found"]]
+            if len(kept) < len(lines) or not lines:
+                text = "".join(json.dumps(line) + "\n" for line in [header, *kept[1:]])
+                path.write_text(text, "utf-8")
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"not a readable file of finished parts ({error})", path=path) from None
+
+    def get(self, part: str) -> list[Found] | None:
+        """Return what was found in a part, or None where it is not done."""
+        return self._done.get(part)
+
+    def add(self, part: str, found: list[Found]) -> None:
+        """Note that a part is done."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"part": part, "found": found}) + "\n")
+
+
+def _line(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,230 @@
+"""Why a model thinks what it thinks of a triple."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from transa.data.graph import Triples
+from transa.errors import InputError
+from transa.evaluation import link_prediction
+from transa.inference.check import Checked, check_ids
+from transa.inference.neighbours import distances
+from transa.inference.predict import Prediction, Question, answer
+from transa.inference.residual import Parts, Transformed, parts, transformed
+from transa.inference.trained import Trained
+from transa.models.adaptive_metric import AdaptiveMetric
+from transa.models.transa import TransA
+from transa.models.transe import TransE
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Where the triple's own entity stands among all: raw, and with other known facts left out."""
+
+    raw: float
+    filtered: float
+
+
+@dataclass(frozen=True)
+class Support:
+    """A training triple of the same relation, and how far its two ends are from those of the triple that is explained."""
+
+    head: str
+    tail: str
+    distance: float
+
+
+@dataclass(frozen=True)
+class Similar:
+    """An entity for which the fact is known, how far away it is, and the how many-th neighbour that makes it."""
+
+    key: str
+    name: str
+    distance: float
+    nearness: int
+
+
+@dataclass(frozen=True)
+class Without:
+    """What would be predicted without the metric, on the same vectors.
+
+    Attributes
+    ----------
+    norm
+        ``"L1"`` or ``"L2"``: what stands in the metric's place.
+    head_rank, tail_rank
+        Where the triple's own entities stand then.
+    answers
+        The best answers to (head, relation, ?).
+    """
+
+    norm: str
+    head_rank: Rank
+    tail_rank: Rank
+    answers: tuple[Prediction, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a triple scores as it does.
+
+    Attributes
+    ----------
+    triple
+        Its score, threshold, probability, and whether it is known.
+    splits
+        The splits that hold it.
+    head_rank, tail_rank
+        Where its entities stand among all.
+    parts
+        What each dimension of the residual adds.
+    transformed
+        The same in the dimensions of W_r = L D L^T; None for a model without a metric.
+    support
+        The nearest training triples of the relation.
+    like_head, like_tail
+        Entities near the head that have the relation to this tail, and near the tail that this head has it to.
+    answers
+        The best answers to (head, relation, ?).
+    without
+        What would be predicted without the metric; None for a model without one.
+    """
+
+    triple: Checked
+    splits: tuple[str, ...]
+    head_rank: Rank
+    tail_rank: Rank
+    parts: Parts
+    transformed: Transformed | None
+    support: tuple[Support, ...]
+    like_head: tuple[Similar, ...]
+    like_tail: tuple[Similar, ...]
+    answers: tuple[Prediction, ...]
+    without: Without | None
+
+    def dimensions(self) -> list[dict[str, Any]]:
+        """Return dimensions, those that add most to the score first: transformed ones where there is a metric."""
+        if self.transformed is None:
+            return self.residual_dimensions()
+        found = self.transformed
+        return _sorted(dimension=found.pivots, value=found.values, weight=found.weights, part=found.shares)
+
+    def residual_dimensions(self) -> list[dict[str, Any]]:
+        """Return the dimensions of the residual, those that add most to the score first."""
+        values = self.parts.values
+        return _sorted(dimension=np.arange(len(values)), value=values, part=self.parts.shares)
+
+    def frame(self) -> pa.Table:
+        """Return the dimensions as an Arrow table."""
+        return pa.Table.from_pylist(self.dimensions())
+
+    def report(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            **asdict(self.triple),
+            "splits": list(self.splits),
+            "head_rank": asdict(self.head_rank),
+            "tail_rank": asdict(self.tail_rank),
+            "dimensions_of": self.parts.what if self.transformed is None else "L^T |e| of W_r = L D L^T",
+            "dimensions": self.dimensions(),
+            "residual_of": self.parts.what,
+            "residual": self.residual_dimensions(),
+            "total": self.parts.total,
+            "support": [asdict(each) for each in self.support],
+            "like_head": [asdict(each) for each in self.like_head],
+            "like_tail": [asdict(each) for each in self.like_tail],
+            "answers": [asdict(each) for each in self.answers],
+            "without_metric": None if self.without is None else asdict(self.without),
+        }
+
+
+def explain(trained: Trained, head: str, relation: str, tail: str, *, top: int = 5) -> Explanation:
+    """Explain the score of a triple.
+
+    Parameters
+    ----------
+    trained
+        Whose score.
+    head, relation, tail
+        By key or by name; the triple need not be known.
+    top
+        How many supporting triples, similar entities and answers.
+    """
+    if top < 1:
+        raise InputError(f"top: expected at least 1, found {top}")
+    triple = trained.triple(head, relation, tail)
+    h, r, t = triple[0].tolist()
+    heads = trained.facts.heads_of(r, t)
+    tails = trained.facts.tails_of(h, r)
+    head_rank, tail_rank = _ranks(trained, triple)
+    return Explanation(
+        triple=check_ids(trained, triple).checked[0],
+        splits=tuple(trained.splits_of(triple)),
+        head_rank=head_rank,
+        tail_rank=tail_rank,
+        parts=parts(trained.model, triple),
+        transformed=transformed(trained.model, triple),
+        support=_support(trained, triple, top),
+        like_head=_similar(trained, h, heads[heads != h], top),
+        like_tail=_similar(trained, t, tails[tails != t], top),
+        answers=_answers(trained, h, r, top),
+        without=_without(trained, triple, top),
+    )
+
+
+def _sorted(**columns: npt.NDArray[Any]) -> list[dict[str, Any]]:
+    plain = [column.tolist() for column in columns.values()]
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*plain, strict=True)]
+    return sorted(rows, key=lambda row: -abs(row["part"]))
+
+
+def _answers(trained: Trained, head: int, relation: int, top: int) -> tuple[Prediction, ...]:
+    question = Question(trained.graph.entities[head], trained.graph.relations[relation])
+    return answer(trained, [question], top=top)[0].predictions
+
+
+def _ranks(trained: Trained, triple: Triples) -> tuple[Rank, Rank]:
+    found = link_prediction(trained.model, triple, trained.facts)
+    raw, filtered = found.ranks(filtered=False)[0], found.ranks(filtered=True)[0]
+    return Rank(float(raw[0]), float(filtered[0])), Rank(float(raw[1]), float(filtered[1]))
+
+
+def _support(trained: Trained, triple: Triples, top: int) -> tuple[Support, ...]:
+    """Return the training triples of the relation whose ends are nearest: root of the sum of both squared distances."""
+    head, relation, tail = triple[0].tolist()
+    train = trained.graph.train
+    rows = np.unique(train[(train[:, 1] == relation) & (train != triple).any(axis=1)], axis=0)
+    away = np.hypot(distances(trained, head)[rows[:, 0]], distances(trained, tail)[rows[:, 2]])
+    names = trained.graph.entities
+    order = np.argsort(away, kind="stable")[:top].tolist()
+    return tuple(Support(names[rows[i, 0]], names[rows[i, 2]], float(away[i])) for i in order)
+
+
+def _similar(trained: Trained, entity: int, having: Any, top: int) -> tuple[Similar, ...]:
+    away = distances(trained, entity)
+    nearness = np.empty(len(away), np.int64)
+    nearness[np.argsort(away, kind="stable")] = np.arange(len(away))  # the entity itself, at distance 0, comes first
+    order = having[np.argsort(away[having], kind="stable")][:top].tolist()
+    names = trained.graph.entities
+    return tuple(Similar(names[i], names.name(i), float(away[i]), int(nearness[i])) for i in order)
+
+
+def _without(trained: Trained, triple: Triples, top: int) -> Without | None:
+    """Put the L1 norm in the metric's place where the metric began as it, or vectors were trained with it, otherwise L2."""
+    model = trained.model
+    if not isinstance(model, TransA | AdaptiveMetric):
+        return None
+    recipe = trained.recipe
+    by_l1 = recipe is not None and (recipe.training_score == "l1" or recipe.prior == "ones")
+    norm = 1 if by_l1 or (isinstance(model, TransA) and model.metric == "lowrank") else 2
+    plain = TransE(model.num_entities, model.num_relations, model.dim, norm=norm)
+    plain.entity, plain.relation["vector"] = model.entity, model.relation.vector
+    other = Trained(plain, trained.graph)
+    head_rank, tail_rank = _ranks(other, triple)
+    head, relation, _ = triple[0].tolist()
+    return Without(f"L{norm}", head_rank, tail_rank, _answers(other, head, relation, top))

@@ -1,0 +1,119 @@
+"""Entities near an entity, plainly or as a relation sees them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import torch
+
+from transa.errors import InputError
+from transa.inference.trained import Trained
+from transa.models import Rows
+from transa.models.adaptive_metric import AdaptiveMetric
+from transa.models.transa import TransA
+from transa.models.transe import TransE
+from transa.models.transh import TransH
+from transa.models.transr import TransR
+from transa.models.um import UM
+
+SCHEMA = pa.schema([("key", pa.string()), ("name", pa.string()), ("distance", pa.float64()), ("degree", pa.int64())])
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """An entity, how far away it is, and in how many training triples it stands."""
+
+    key: str
+    name: str
+    distance: float
+    degree: int
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The entities nearest to one, the nearest first.
+
+    Attributes
+    ----------
+    entity, relation
+        Keys; the relation is None for plain distances.
+    nearest
+        The neighbours.
+    """
+
+    entity: str
+    relation: str | None
+    nearest: tuple[Neighbour, ...]
+
+    def __len__(self) -> int:
+        return len(self.nearest)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return plain values."""
+        return [asdict(each) for each in self.nearest]
+
+    def frame(self) -> pa.Table:
+        """Return an Arrow table."""
+        return pa.Table.from_pylist(self.rows(), SCHEMA)
+
+
+def neighbours(trained: Trained, entity: str, relation: str | None = None, *, top: int = 10) -> Neighbours:
+    """Return the entities nearest to one.
+
+    Parameters
+    ----------
+    trained
+        Whose vectors.
+    entity, relation
+        By key or by name. With a relation, distances are its own: the score with the translation left out, so that with TransA
+        it is |a - b|^T W_r |a - b|, or its root. Without, they are Euclidean.
+    top
+        How many.
+    """
+    if top < 1:
+        raise InputError(f"top: expected at least 1, found {top}")
+    here = trained.entities.id(entity)
+    edge = None if relation is None else trained.relations.id(relation)
+    away = distances(trained, here) if edge is None else _under(trained, here, edge)
+    order = np.argsort(away, kind="stable")
+    order = order[order != here][:top]
+    degrees = degrees_of(trained)
+    names = trained.graph.entities
+    return Neighbours(
+        names[here],
+        None if edge is None else trained.graph.relations[edge],
+        tuple(
+            Neighbour(names[each], names.name(each), float(away[each]), int(degrees[each])) for each in order.tolist()
+        ),
+    )
+
+
+def distances(trained: Trained, entity: int) -> npt.NDArray[np.float64]:
+    """Return the Euclidean distance of every entity's vector from that of one."""
+    vectors = trained.model.entity.vector
+    away: npt.NDArray[np.float64] = torch.linalg.vector_norm(vectors - vectors[entity], dim=1).double().cpu().numpy()
+    return away
+
+
+def degrees_of(trained: Trained) -> npt.NDArray[np.int64]:
+    """Return in how many training triples each entity stands."""
+    ends = trained.graph.train[:, [0, 2]].ravel()
+    return np.bincount(ends, minlength=len(trained.graph.entities)).astype(np.int64)
+
+
+def _under(trained: Trained, entity: int, relation: int) -> npt.NDArray[np.float64]:
+    model = trained.model
+    if not isinstance(model, TransA | AdaptiveMetric | TransE | TransH | TransR | UM):
+        raise InputError(f"{model.name} has no distance of a relation; ask for plain neighbours")
+    here = Rows({name: table[entity].unsqueeze(0) for name, table in model.entity.items()})
+    one = {name: table[relation] for name, table in model.relation.items()}
+    still = Rows({name: torch.zeros_like(row) if name in ("vector", "centres") else row for name, row in one.items()})
+    if not model.grouped:
+        still = Rows({name: row.unsqueeze(0) for name, row in still.items()})
+    with torch.no_grad():
+        found: npt.NDArray[np.float64] = model.score(here, still, model.entity).double().cpu().numpy()
+    return found
