@@ -21,6 +21,8 @@ VARIANTS = {
     "transe-l2": ("transe", {"norm": 2}),
     "um": ("um", {}),
     "transm": ("transm", {}),
+    "transh-l1": ("transh", {"norm": 1}),
+    "transh-l2": ("transh", {"norm": 2, "root": True}),
     "transa-diagonal": ("transa", {"metric": "diagonal"}),
     "transa-lowrank": ("transa", {"metric": "lowrank", "rank": 2}),
     "transa-full": ("transa", {"metric": "full"}),

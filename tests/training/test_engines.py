@@ -18,6 +18,9 @@ MODELS = {
     "transe-l2": {"model": "transe", "norm": 2},
     "um": {"model": "um"},
     "transm": {"model": "transm"},
+    "transh-l1": {"model": "transh", "norm": 1},
+    "transh-l2": {"model": "transh", "norm": 2, "root": True, "soft_penalty": 0.0},
+    "transh-squared": {"model": "transh", "norm": 2, "table_rate": 0.001, "table_penalty": 0.01},
     "transa-diagonal": {"model": "transa", "metric": "diagonal", "metric_update": "gradient"},
     "transa-lowrank": {"model": "transa", "metric": "lowrank", "rank": 3, "metric_update": "gradient"},
     "transa-rank-one-root": {"model": "transa", "metric": "lowrank", "root": True, "metric_update": "gradient"},
@@ -59,7 +62,9 @@ def test_single_precision_stays_close_to_double(model: str) -> None:
     assert largest_difference(single, double) < 1e-4
 
 
-@pytest.mark.parametrize("model", ["transe-l1", "transe-l2", "transa-lowrank", "transa-full", "adaptive_metric"])
+@pytest.mark.parametrize(
+    "model", ["transe-l1", "transe-l2", "transh-squared", "transa-lowrank", "transa-full", "adaptive_metric"]
+)
 @pytest.mark.parametrize("how", ["margin", "self_adversarial", "adam, ball"])
 def test_the_same_bits_for_one_and_two_threads(model: str, how: str) -> None:
     recipe = settings(**MODELS[model], **(OBJECTIVES | STEPS)[how], precision="float32")
@@ -95,6 +100,7 @@ def test_lock_free_training_learns_as_much() -> None:
         ({"model": "transa", "metric_update": "gradient"}, {"engine": "numba"}, "engine"),
         ({"model": "transe"}, {"engine": "numba", "device": "cuda"}, "engine"),
         ({"model": "transa"}, {"lock_free": True}, "lock_free"),
+        ({"model": "transh"}, {"lock_free": True}, "lock_free"),
         ({"model": "transe"}, {"lock_free": True, "engine": "torch"}, "lock_free"),
     ],
 )

@@ -22,6 +22,8 @@ from transa.models import Model, Rows
 CHUNK = 2048
 #: Queries that are one task of a thread, at most, and the least number of tasks a thread should get.
 TASK, TASKS = 256, 8
+#: The same where entities are projected for one relation at a time.
+HYPERPLANE_TASK = 16
 #: Queries in one call of the kernels: progress is told after each.
 SLICE = 8192
 #: Numbers that the torch path holds at a time.
@@ -95,12 +97,19 @@ class Kernels:
         self.kind = kernel.kind
         self.root = kernel.root or kernel.kind == L2
         self.weights = model.relation.get("weight")
-        self.entities = np.ascontiguousarray(model.entity.vector.numpy())
+        normals = model.relation.get("normal")
+        self.normals = None if normals is None else normals.double().numpy()
+        entities = model.entity.vector if normals is None else model.entity.vector.double()
+        self.entities = np.ascontiguousarray(entities.numpy())
         vectors = model.relation.get("vector")
         kind = self.entities.dtype
-        self.shifts = np.zeros((model.num_relations, model.dim), kind) if vectors is None else vectors.numpy()
+        self.shifts = (
+            np.zeros((model.num_relations, model.dim), kind)
+            if vectors is None
+            else vectors.numpy().astype(kind, copy=False)
+        )
         self.metric = np.ascontiguousarray(model.relation.metric.numpy()) if self.kind >= DIAGONAL else None
-        self.reach = np.abs(self.entities).max(axis=0).astype(np.float64) if len(self.entities) else np.zeros(model.dim)
+        self.reach = _reach(self.entities)
         single, double = float(np.finfo(kind).eps) / 2, float(np.finfo(np.float64).eps) / 2
         self.errors = np.array([8 * single, (2 * model.dim + 32) * single, (4 * model.dim + 64) * double])
         self.spectrum: tuple[npt.NDArray[Any], ...] | None = None
@@ -111,17 +120,27 @@ class Kernels:
         squared = True if self.kind >= FULL else None
         signed = True if self.kind == PSD else None
         work = (self.kind, sign, queries.fixed, queries.relations, part, dealt(np.diff(part)))
-        return (*work, self.entities, self.shifts, self.metric, squared, self.spectrum, signed, self.reach, self.errors)
+        entities, reach = self.entities, self.reach
+        if self.normals is not None:
+            normal = self.normals[queries.relations[part[0]]]
+            entities = entities - (entities * normal).sum(1, keepdims=True) * normal
+            reach = _reach(entities)
+        return (*work, entities, self.shifts, self.metric, squared, self.spectrum, signed, reach, self.errors)
 
     def _parts(self, queries: Queries) -> Iterator[npt.NDArray[np.int64]]:
         """Yield the borders of tasks for one call after another."""
         if self.kind == FULL:
             self._analyse(np.unique(queries.relations))
         size = max(1, min(TASK, len(queries) // (TASKS * numba.get_num_threads())))
-        tasks = queries.parts(size, by_relation=self.metric is not None)
+        if self.normals is not None:  # a call for each relation, whose few queries all threads share
+            size = min(size, HYPERPLANE_TASK)
+        tasks = queries.parts(size, by_relation=self.metric is not None or self.normals is not None)
         begin = 0
         while begin < len(tasks) - 1:
-            end = max(begin + 1, int(np.searchsorted(tasks, tasks[begin] + SLICE, side="right")) - 1)
+            last = tasks[begin] + SLICE
+            if self.normals is not None:
+                last = min(last, np.searchsorted(queries.relations, queries.relations[tasks[begin]], side="right"))
+            end = max(begin + 1, int(np.searchsorted(tasks, last, side="right")) - 1)
             yield tasks[begin : end + 1]
             begin = end
 
@@ -186,6 +205,11 @@ class Kernels:
         if self.weights is not None:
             scores *= self.weights.double().numpy()[queries.relations][:, None]
         return answers, scores
+
+
+def _reach(entities: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return the largest absolute value in each column."""
+    return np.asarray(np.abs(entities).max(axis=0, initial=0), np.float64)
 
 
 def _count_with_torch(model: Model, queries: Queries, chunk: int | None, watch: Watch | None) -> Counts:

@@ -3,6 +3,9 @@
 #: Scores of a residual e = h + r - t. The last two work on groups of triples of one relation, as matrix products.
 L1, L2, SQUARED_L2, DIAGONAL, LOW_RANK, FULL, PSD = range(7)
 
+#: How far from orthogonal a translation and the normal of its hyperplane may be: TransH's epsilon, which its paper does not print.
+TILT = 0.1
+
 #: Losses of a positive and its negatives.
 MARGIN, LOGISTIC, SELF_ADVERSARIAL, SOFTMAX = range(4)
 

@@ -12,13 +12,16 @@ code  f(e)                             systems
 4     sum d e^2 + sum_m (u_m.|e|)^2    TransA, low-rank metric (row 0 is d, row 1 + m is u_m)
 ====  ===============================  ==========================================================
 
-Cost: 3 to 5 operations an entry for codes 0 to 3, 4 + 4 rank for code 4, and about as much for the derivative. The full metric is not
-here: it works on groups of triples of one relation, as matrix products (`transa.kernels.metric`).
+Each of the first three may be taken on a hyperplane (TransH): with d = h - t and the relation's normal w, e = d + r - (w.d) w.
+
+Cost: 3 to 5 operations an entry for codes 0 to 3, 4 + 4 rank for code 4, and about as much for the derivative; a hyperplane adds 5 to
+the score and 15 to the derivative. The full metric is not here: it works on groups of triples of one relation, as matrix products
+(`transa.kernels.metric`).
 
 The functions take tables and row numbers, not rows: a row cut out as an array of its own would have its owner counted, by an atomic
 operation that threads wait for. They are always inlined: a function compiled twice, once by itself and once with its caller, may
-round differently, and results would depend on whether the compiled code came from the cache. A metric, or the gradient of one, that
-there is not is None, so that the compiler leaves out what belongs to it.
+round differently, and results would depend on whether the compiled code came from the cache. A metric, a normal or the gradient of
+either that there is not is None, so that the compiler leaves out what belongs to it.
 """
 
 from __future__ import annotations
@@ -26,15 +29,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from transa.kernels.codes import L1, L2
+from transa.kernels.codes import L1, L2, TILT
 
 #: Reordering of sums lets the compiler use vector instructions. NaN and infinity keep their meaning.
 FAST = {"reassoc", "nsz", "arcp", "contract"}
 
 
 @njit(fastmath=FAST, forceinline=True)
-def residual_score(kind, vectors, head, relation, tail, out, place, metric, row):  # type: ignore[no-untyped-def]
-    """Write head + relation - tail to ``out[place]`` and return its f under the metric of `row`."""
+def residual_score(kind, vectors, head, relation, tail, out, place, metric, normal, row):  # type: ignore[no-untyped-def]
+    """Write head + relation - tail, on the hyperplane of `row`, to ``out[place]`` and return its f under the metric of `row`."""
     size = vectors.shape[1]
     total = vectors.dtype.type(0)
     if metric is not None:
@@ -47,6 +50,14 @@ def residual_score(kind, vectors, head, relation, tail, out, place, metric, row)
             for i in range(size):
                 part += metric[row, m, i] * abs(out[place, i])
             total += part * part
+    elif normal is not None:
+        shift = along(vectors, head, tail, normal, row)
+        for i in range(size):
+            e = vectors[head, i] - vectors[tail, i] + vectors[relation, i] - shift * normal[row, i]
+            out[place, i] = e
+            total += abs(e) if kind == L1 else e * e
+        if kind == L2:
+            total = np.sqrt(total)
     else:
         if kind == L1:
             for i in range(size):
@@ -60,6 +71,15 @@ def residual_score(kind, vectors, head, relation, tail, out, place, metric, row)
                 total += e * e
             if kind == L2:
                 total = np.sqrt(total)
+    return total
+
+
+@njit(fastmath=FAST, forceinline=True)
+def along(vectors, head, tail, normal, row):  # type: ignore[no-untyped-def]
+    """Return w.(h - t)."""
+    total = vectors.dtype.type(0)
+    for i in range(vectors.shape[1]):
+        total += normal[row, i] * (vectors[head, i] - vectors[tail, i])
     return total
 
 
@@ -94,7 +114,7 @@ def differentiate(kind, e, place, metric, row, value, factor, slopes):  # type: 
 
 @njit(fastmath=FAST, forceinline=True)
 def clear_metric_gradient(out, b):  # type: ignore[no-untyped-def]
-    """Set ``out[b]`` to 0, where the metric is learned."""
+    """Set ``out[b]`` to 0, where a metric or normal is learned."""
     if out is not None:
         for m in range(out.shape[1]):
             for i in range(out.shape[2]):
@@ -104,7 +124,7 @@ def clear_metric_gradient(out, b):  # type: ignore[no-untyped-def]
 @njit(fastmath=FAST, forceinline=True)
 def add_metric_gradient(e, place, metric, row, factor, out, b):  # type: ignore[no-untyped-def]
     """Add factor * df/dmetric to ``out[b]`` (codes 3 and 4), where the metric is learned."""
-    if out is not None:
+    if metric is not None and out is not None:
         size = e.shape[1]
         for i in range(size):
             out[b, 0, i] += factor * e[place, i] * e[place, i]
@@ -115,6 +135,54 @@ def add_metric_gradient(e, place, metric, row, factor, out, b):  # type: ignore[
             slope *= 2 * factor
             for i in range(size):
                 out[b, m, i] += slope * abs(e[place, i])
+
+
+@njit(fastmath=FAST, forceinline=True)
+def add_normal_gradient(vectors, head, tail, g, place, normal, row, out, b):  # type: ignore[no-untyped-def]
+    """Add df/dw = -(w.d) g - (w.g) d to ``out[b]``, g being the derivative by the residual, where there is a hyperplane."""
+    if normal is not None:
+        size = vectors.shape[1]
+        shift = along(vectors, head, tail, normal, row)
+        slope = vectors.dtype.type(0)
+        for i in range(size):
+            slope += normal[row, i] * g[place, i]
+        for i in range(size):
+            out[b, 0, i] -= shift * g[place, i] + slope * (vectors[head, i] - vectors[tail, i])
+
+
+@njit(fastmath=FAST, forceinline=True)
+def project(g, place, normal, row):  # type: ignore[no-untyped-def]
+    """Take from ``g[place]`` what is along the normal: the way from the derivative by a residual to that by an entity."""
+    if normal is not None:
+        slope = g.dtype.type(0)
+        for i in range(g.shape[1]):
+            slope += normal[row, i] * g[place, i]
+        for i in range(g.shape[1]):
+            g[place, i] -= slope * normal[row, i]
+
+
+@njit(fastmath=FAST, forceinline=True)
+def tilt(vectors, relation, normal, row):  # type: ignore[no-untyped-def]
+    """Return by how much (w.r)^2 / |r|^2 exceeds epsilon^2, w.r and |r|^2; nothing without a hyperplane."""
+    slope = square = vectors.dtype.type(0)
+    if normal is not None:
+        for i in range(vectors.shape[1]):
+            slope += normal[row, i] * vectors[relation, i]
+            square += vectors[relation, i] * vectors[relation, i]
+    least = max(square, vectors.dtype.type(1e-12))
+    return max(slope * slope / least - TILT * TILT, 0.0), slope, square
+
+
+@njit(fastmath=FAST, forceinline=True)
+def add_tilt_gradient(vectors, relation, normal, row, slope, square, factor, g, place, out, b):  # type: ignore[no-untyped-def]
+    """Add factor times the derivatives of `tilt`, by r to ``g[place]`` and by w to ``out[b]``."""
+    if normal is not None:
+        least = vectors.dtype.type(1e-12)
+        turn = 2 * factor * slope / max(square, least)
+        shrink = turn * slope / square if square > least else vectors.dtype.type(0)
+        for i in range(vectors.shape[1]):
+            g[place, i] += turn * normal[row, i] - shrink * vectors[relation, i]
+            out[b, 0, i] += turn * vectors[relation, i]
 
 
 @njit(fastmath=FAST, forceinline=True)

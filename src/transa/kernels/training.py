@@ -24,10 +24,14 @@ from transa.kernels.random import half_bits, shuffled_position
 from transa.kernels.scores import (
     FAST,
     add_metric_gradient,
+    add_normal_gradient,
+    add_tilt_gradient,
     clear_metric_gradient,
     differentiate,
+    project,
     residual_score,
     spread,
+    tilt,
 )
 
 #: Rows that lie together in memory (here 8) have the same owner, which keeps cache lines from going back and forth.
@@ -36,8 +40,8 @@ NEIGHBOURS = 3
 
 @njit(fastmath=FAST, inline="always")
 def _gradients(  # type: ignore[no-untyped-def]
-    head, relation, tail, b, negatives, at_head, vectors, num_entities, metric, weight, kind, root, loss, margin, temperature,
-    scores, factors, slopes, gradients, metric_gradients,
+    head, relation, tail, b, negatives, at_head, vectors, num_entities, metric, normal, soft, weight, kind, root, loss, margin,
+    temperature, scores, factors, slopes, gradients, metric_gradients,
 ):  # fmt: skip
     """Write the gradients of one positive, the `b`-th of its batch, and return its loss, the number of violating negatives and whether
     there is any gradient; if not, what stands in `gradients` means nothing.
@@ -53,9 +57,12 @@ def _gradients(  # type: ignore[no-untyped-def]
         first = other if j < 0 or at_head[b, j] else head
         second = tail if j < 0 or at_head[b, j] else other
         place = base if j < 0 else base + 3 + j
-        value = residual_score(kind, vectors, first, vector, second, gradients, place, metric, relation)
+        value = residual_score(kind, vectors, first, vector, second, gradients, place, metric, normal, relation)
         scores[b, j + 1] = weight * (np.sqrt(value) if root else value)
     total, violations, active = loss_and_factors(loss, margin, temperature, scores, factors, b)
+    excess, slope, square = tilt(vectors, vector, normal, relation)
+    total += soft * excess
+    active = active or soft * excess > 0
     if not active:
         return total, violations, active
     clear_metric_gradient(metric_gradients, b)
@@ -63,6 +70,9 @@ def _gradients(  # type: ignore[no-untyped-def]
         factor = factors[b, j + 1]
         if factor == 0 and j >= 0:
             continue
+        other = head if j < 0 else negatives[b, j]
+        first = other if j < 0 or at_head[b, j] else head
+        second = tail if j < 0 or at_head[b, j] else other
         place = base if j < 0 else base + 3 + j
         value = scores[b, j + 1] / weight
         scale = like(factor * weight)
@@ -71,7 +81,15 @@ def _gradients(  # type: ignore[no-untyped-def]
             value *= value
         add_metric_gradient(gradients, place, metric, relation, scale, metric_gradients, b)
         differentiate(kind, gradients, place, metric, relation, value, scale, slopes[b])
+        add_normal_gradient(vectors, first, second, gradients, place, normal, relation, metric_gradients, b)
         spread(gradients, base, j, j >= 0 and at_head[b, j])
+    for c in range(3 + count):
+        if c != 2 and (c < 2 or factors[b, c - 2] != 0):
+            project(gradients, base + c, normal, relation)
+    if excess > 0:
+        add_tilt_gradient(
+            vectors, vector, normal, relation, slope, square, like(soft), gradients, base + 2, metric_gradients, b
+        )
     return total, violations, active
 
 
@@ -109,8 +127,8 @@ def arrange(triples, spans, order, arranged_triples, arranged_spans):  # type: i
 
 @njit(parallel=True, fastmath=FAST, cache=True)
 def gradient_phase(  # type: ignore[no-untyped-def]
-    triples, stop, start, negatives, at_head, vectors, num_entities, metric, weights, kind, root, loss, margin, temperature,
-    scores, slopes, metric_gradients, factors, gradients, losses, violations, active,
+    triples, stop, start, negatives, at_head, vectors, num_entities, metric, normal, soft, weights, kind, root, loss, margin,
+    temperature, scores, slopes, metric_gradients, factors, gradients, losses, violations, active,
 ):  # fmt: skip
     """Phase one: the gradients of the positives ``triples[start:stop]``, each into its own part of the buffers."""
     for b in prange(stop - start):
@@ -118,8 +136,8 @@ def gradient_phase(  # type: ignore[no-untyped-def]
             _prefetch(triples, start + b + AHEAD, negatives, b + AHEAD, vectors)
         relation = triples[start + b, 1]
         losses[b], violations[b], active[b] = _gradients(
-            triples[start + b, 0], relation, triples[start + b, 2], b, negatives, at_head, vectors, num_entities, metric,
-            weights[relation], kind, root, loss, margin, temperature, scores, factors, slopes, gradients, metric_gradients,
+            triples[start + b, 0], relation, triples[start + b, 2], b, negatives, at_head, vectors, num_entities, metric, normal,
+            soft, weights[relation], kind, root, loss, margin, temperature, scores, factors, slopes, gradients, metric_gradients,
         )  # fmt: skip
 
 
@@ -181,7 +199,7 @@ def metric_phase(  # type: ignore[no-untyped-def]
     parts, triples, start, stop, step, gradients, active, slots, metric, first, second, optimizer, rate, penalty,
     constraint,
 ):  # fmt: skip
-    """Phase two for a metric learned by gradient, one row (flattened) for each relation."""
+    """Phase two for a metric or normal learned by gradient, one row (flattened) for each relation."""
     size = metric.shape[1]
     for part in prange(parts):
         for turn in range(2):
@@ -224,7 +242,7 @@ def lock_free_phase(  # type: ignore[no-untyped-def]
             relation = triples[start + b, 1]
             losses[b], violations[b], active = _gradients(
                 triples[start + b, 0], relation, triples[start + b, 2], 0, own_negatives, own_at_head, vectors, num_entities,
-                metric, weights[relation], kind, root, loss, margin, temperature, scores, factors, slopes, gradients, None,
+                metric, None, 0.0, weights[relation], kind, root, loss, margin, temperature, scores, factors, slopes, gradients, None,
             )  # fmt: skip
             if not active:
                 continue

@@ -8,10 +8,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from transa.models.base import Model, Rows, check_choice, dot, length
-
-#: How far from orthogonal r and w_r may be: the paper's epsilon, which it does not print.
-EPSILON = 0.1
+from transa.kernels.codes import L1, L2, SQUARED_L2, TILT
+from transa.models.base import Kernel, Model, Rows, check_choice, dot, length
 
 
 class TransH(Model):
@@ -63,4 +61,8 @@ class TransH(Model):
         """Return how far r leaves the hyperplane."""
         r = relation.vector
         cosine = dot(relation.normal, r).square() / dot(r, r).clamp(min=1e-12)
-        return (cosine - EPSILON**2).clamp(min=0)
+        return (cosine - TILT**2).clamp(min=0)
+
+    def kernel(self) -> Kernel:
+        """Return the kernel of the norm; it finds the normals."""
+        return Kernel(L1 if self.norm == 1 else L2 if self.root else SQUARED_L2)

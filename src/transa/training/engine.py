@@ -75,8 +75,8 @@ def choose_engine(
     why = _why_not_numba(model, recipe, device)
     if engine == "numba" and why:
         raise InputError(f"engine: numba cannot be used here, {why}; use torch")
-    if lock_free and (engine == "torch" or why or model.grouped or recipe.learns_metric):
-        reason = why or "a metric that is learned or full" if engine != "torch" else "the torch engine"
+    if lock_free and (engine == "torch" or why or model.grouped or recipe.learns_metric or "normal" in model.relation):
+        reason = why or "a metric that is learned or full, or normals" if engine != "torch" else "the torch engine"
         raise InputError(f"lock_free: not available with {reason}")
     if engine == "torch" or why:
         from transa.training.torch_engine import TorchEngine

@@ -70,9 +70,12 @@ class NumbaEngine:
         kind = self.vectors.dtype
         weights = model.relation.get("weight")
         self.weights = np.ones(model.num_relations, kind) if weights is None else weights.numpy()
-        metric = model.relation.get("metric")
+        metric, normal = model.relation.get("metric"), model.relation.get("normal")
+        if normal is not None:  # learned as a metric of one row is
+            metric = normal.unsqueeze(1)
         self.metric = np.zeros((model.num_relations, 0, model.dim), kind) if metric is None else metric.numpy()
         self.scored = self.metric if self.kernel.kind in (DIAGONAL, LOW_RANK) else None
+        self.normal = None if normal is None else normal.numpy()
 
     def _configure(self, recipe: Recipe) -> None:
         settings = table_settings(self.model, recipe)
@@ -85,7 +88,7 @@ class NumbaEngine:
         self.constraints = np.array([entity.constraint, relation.constraint if relation else FREE])
         shapes = state_shapes(self.optimizer, *self.vectors.shape)
         self.first, self.second = (np.zeros(shape, kind) for shape in shapes)
-        self.learned = settings.get("relation.metric")
+        self.learned = settings.get("relation.metric" if self.normal is None else "relation.normal")
         rows = self.metric.shape[1] * self.model.dim if self.learned else 0
         shapes = state_shapes(self.optimizer if self.learned else SGD, self.model.num_relations, rows)
         self.metric_first, self.metric_second = (np.zeros(shape, kind) for shape in shapes)
@@ -155,8 +158,8 @@ class NumbaEngine:
         else:
             learned = self.metric_gradients if self.learned else None
             kernels.gradient_phase(
-                *(triples, stop, *corrupted, self.scored, self.weights, *self._objective()),
-                *(self.scores, self.slopes, learned, *results),
+                *(triples, stop, *corrupted, self.scored, self.normal, self.recipe.soft_penalty, self.weights),
+                *(*self._objective(), self.scores, self.slopes, learned, *results),
             )
         threads = len(self.touched)
         kernels.update_phase(
