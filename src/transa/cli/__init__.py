@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from transa.cli import classify, evaluate, graphs, models, train
+from transa.cli import analysis, classify, evaluate, graphs, models, train
 from transa.errors import TransaError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ train.register(app)
 evaluate.register(app)
 classify.register(app)
 models.register(app)
+analysis.register(app)
 
 
 @app.callback(invoke_without_command=True)
