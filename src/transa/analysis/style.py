@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from transa.evaluation.tables import check_target
 from transa.storage import atomic_file
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Formats a picture can have.
@@ -31,7 +35,10 @@ UNMATCHED: dict[str, Any] = {
     "zorder": 3,
 }
 
-_SETTINGS = {
+#: Half the width of a mark in pixels: names keep off it.
+MARK = 3.5
+
+_SETTINGS: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": 9.5,
     "axes.labelsize": 9,
@@ -81,3 +88,60 @@ def shortened(name: str, width: int = 28) -> str:
         name = name.rstrip("/").rpartition("/")[2] or name
     name = name.replace("_", " ").strip() or name
     return literal(name if len(name) <= width else textwrap.shorten(name, width, placeholder="…") or name[:width] + "…")
+
+
+def place_labels(
+    figure: Figure, axes: Axes, points: npt.NDArray[np.float64], texts: Sequence[str], *, limit: int = 8
+) -> list[str]:
+    """Write names beside points where there is room, in the order given, and return those that were written.
+
+    A name is tried on eight sides of its point; where it would cover another name, leave the axes or lie on a point, it is left out.
+
+    Parameters
+    ----------
+    figure, axes
+        Where; their layout is made final for this.
+    points
+        Positions of all points, of which the first ones have the names.
+    texts
+        Names of the first points.
+    limit
+        At most this many names.
+    """
+    from matplotlib.patheffects import withStroke
+
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    frame = axes.get_window_extent()
+    pixels = axes.transData.transform(points)
+    taken: list[Any] = []
+    written: list[str] = []
+    sides = [("left", 1), ("right", -1), ("center", 0)]
+    for point, text in zip(points, texts, strict=False):
+        if len(written) == limit:
+            break
+        for (align, right), up in ((side, up) for up in (0, 1, -1) for side in sides if up or side[1]):
+            label = axes.annotate(
+                text,
+                (float(point[0]), float(point[1])),
+                (6.0 * right, (4.0 if right else 6.0) * up),
+                textcoords="offset points",
+                ha=align,
+                va={0: "center", 1: "bottom", -1: "top"}[up],
+                fontsize=7,
+                color="#222222",
+                zorder=6,
+                path_effects=[withStroke(linewidth=1.8, foreground="white")],  # lines may pass below
+            )
+            label.set_in_layout(False)
+            box = label.get_window_extent()
+            inside = box.x0 >= frame.x0 and box.x1 <= frame.x1 and box.y0 >= frame.y0 and box.y1 <= frame.y1
+            x, y = pixels[:, 0], pixels[:, 1]
+            near_x = (x > box.x0 - MARK) & (x < box.x1 + MARK)
+            near_y = (y > box.y0 - MARK) & (y < box.y1 + MARK)
+            if inside and not (near_x & near_y).any() and not any(box.overlaps(other) for other in taken):
+                taken.append(box.padded(2))
+                written.append(text)
+                break
+            label.remove()
+    return written

@@ -100,7 +100,8 @@ class RelationWeights:
     condition
         Largest over smallest magnitude of the eigenvalues, None where W_r is singular.
     distance
-        Relative Frobenius distance of W_r, scaled to a mean diagonal entry of 1, from the identity; None where its trace is not above 0.
+        Relative Frobenius distance of W_r, scaled to a mean diagonal entry of 1, from the identity; None where the trace is not
+        above 0.
     smallest_eigenvalue
         Relative to the largest magnitude.
     positive_definite, non_negative
