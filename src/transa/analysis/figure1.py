@@ -220,6 +220,7 @@ def draw_figure1(data: Figure1, target: Path, *, overwrite: bool = False) -> Pat
             axes.set_xlim(sides[0][0], sides[0][-1])
             axes.set_ylim(sides[1][0], sides[1][-1])
             axes.set_aspect("equal")
+            axes.locator_params(nbins=5)
             axes.set_xlabel(f"two main axes, {panel.explained:.0%} of the variance")
             flat, full = panel.plane_separation.mistakes, panel.separation.mistakes
             dimensions = panel.axes.shape[1]

@@ -177,6 +177,7 @@ def draw_figure3(data: Figure3, target: Path, *, top: int = 25, overwrite: bool 
             right.annotate(text, position, (3, 0), textcoords="offset points", va="center", fontsize=7.5)
         if known and max(known) > 50 * min(known) > 0:
             right.set_xscale("log")
+            right.set_xlim(left=min(known) / 3)
         if known:
             right.set_xlim(right=max(known) * (6 if right.get_xscale() == "log" else 1.3))
         right.set_xlabel("weight difference:\n(largest - median) / median")

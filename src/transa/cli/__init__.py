@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from transa.cli import analysis, classify, evaluate, graphs, models, train
+from transa.cli import analysis, classify, evaluate, graphs, models, reproduce, train
 from transa.errors import TransaError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ evaluate.register(app)
 classify.register(app)
 models.register(app)
 analysis.register(app)
+reproduce.register(app)
 
 
 @app.callback(invoke_without_command=True)
