@@ -16,7 +16,6 @@ from transa.reproduction.plan import Cell, Plan, Task
 from transa.reproduction.records import Results, dataset_fingerprint, provenance, run_key
 from transa.training import Options, Progress, RunFolder, Trainer, TrainingError
 
-
 MEASURED: tuple[Task, ...] = ("link_prediction", "classification")
 
 
