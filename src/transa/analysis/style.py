@@ -83,8 +83,8 @@ def literal(text: str) -> str:
 
 
 def shortened(name: str, width: int = 28) -> str:
-    """Return a name that fits beside a point: what stands between slashes or words in the middle gives way."""
-    if "/" in name:
+    """Return a name that fits beside a point: its first words, and of a path such as Freebase's relations the last part."""
+    if name.startswith("/"):
         name = name.rstrip("/").rpartition("/")[2] or name
     name = name.replace("_", " ").strip() or name
     return literal(name if len(name) <= width else textwrap.shorten(name, width, placeholder="…") or name[:width] + "…")
