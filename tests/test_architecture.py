@@ -13,7 +13,7 @@ import transa
 ROOT = Path(transa.__file__).parent
 #: Each package imports only from those before it; those of the last group do not import each other.
 ORDER = [
-    *(["kernels"], ["data"], ["models"], ["evaluation"], ["training"], ["inference"], ["analysis"], ["experiments"]),
+    *(["kernels"], ["data"], ["models"], ["evaluation"], ["training"], ["inference"], ["analysis"], ["reproduction"]),
     ["server", "cli"],
 ]
 RANK = {name: rank for rank, group in enumerate(ORDER) for name in group}

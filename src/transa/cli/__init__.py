@@ -9,7 +9,19 @@ import sys
 
 import typer
 
-from transa.cli import classify, evaluate, explain, export, graphs, grow, models, predict, train
+from transa.cli import (
+    analysis,
+    classify,
+    evaluate,
+    explain,
+    export,
+    graphs,
+    grow,
+    models,
+    predict,
+    reproduce,
+    train,
+)
 from transa.errors import TransaError
 
 app = typer.Typer(
@@ -28,6 +40,8 @@ predict.register(app)
 explain.register(app)
 grow.register(app)
 export.register(app)
+analysis.register(app)
+reproduce.register(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -67,7 +67,7 @@ def train(
     graph = load_graph(source, columns, header, delimiter, no_quotes, split)
     note(*graph.notes)
     folder = RunFolder(out)
-    given = dict(map(_setting, settings or []))
+    given = dict(map(read_setting, settings or []))
     same = resume and not given and recipe is None
     chosen = folder.recipe() if same else load_recipe(model, recipe, canonical(source), given)
     options = Options(engine.value, device, threads, lock_free, checkpoint_rounds, checkpoint_minutes)
@@ -142,7 +142,7 @@ def demo(
     typer.echo(f"Trained in {trainer.seconds:.1f} s. Run folder: {out}. Picture: {picture}")
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def read_setting(text: str) -> tuple[str, Any]:
     """Read FIELD=VALUE, the value being TOML, or a plain word."""
     from transa.errors import InputError, quote
 

@@ -1,0 +1,249 @@
+"""The command that measures the paper's tables again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transa.cli.graphs import Json
+
+if TYPE_CHECKING:
+    from transa.reproduction import Event, Plan, Table
+    from transa.reproduction.tables import Column
+
+
+class Wanted(StrEnum):
+    """What can be reproduced."""
+
+    table1 = "table1"
+    table2 = "table2"
+    table3 = "table3"
+    table4 = "table4"
+    docs = "docs"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    app.command()(reproduce)
+
+
+def reproduce(
+    what: Annotated[Wanted, typer.Argument(help="A table of the paper, or the page that shows them all.")],
+    models: Annotated[
+        str | None, typer.Option(metavar="MODEL[:RECIPE],...", help="Only these rows; by default every system.")
+    ] = None,
+    datasets: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="Only these; by default the table's, and harder ones.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting, for every run; repeatable.")
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(min=0, metavar="MINUTES", help="Start no run after this; 0: only write the tables.")
+    ] = None,
+    results: Annotated[Path, typer.Option(metavar="DIR", help="Where records are and are put.")] = Path("results"),
+    runs: Annotated[Path, typer.Option(metavar="DIR", help="Where run folders are and are put.")] = Path(
+        "runs/reproduction"
+    ),
+    threads: Annotated[int | None, typer.Option(help="By default all processors.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Of docs; by default docs/reproduction.md.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page of docs.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train and evaluate what a table of the paper still lacks, and write it with the paper's figures beside ours.
+
+    Records, one JSON file a run, go to DIR of --results, and the tables as Markdown, CSV and LaTeX to its folder tables, in the place
+    of older ones. A run that is there already with the same settings is not repeated; one that was cut short is taken up again.
+    """
+    from transa.cli.train import read_setting
+    from transa.errors import InputError
+    from transa.reproduction import Results, plan_table
+
+    kept = Results(results)
+    if what is Wanted.docs:
+        _page(kept, Path("docs/reproduction.md") if out is None else out, overwrite, as_json)
+        return
+    if out is not None:
+        raise InputError("--out is for docs; tables go to the folder of --results", path=out)
+    table: Any = what.value
+    overrides = dict(map(read_setting, settings or []))
+    plan = plan_table(table, _names(models), _names(datasets), overrides)
+    if dry_run:
+        _say_plan(plan, kept, as_json)
+        return
+    _reproduce(plan, kept, runs, budget, threads, as_json)
+
+
+def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads: int | None, as_json: bool) -> None:
+    from transa.cli.output import emit_json, note
+    from transa.cli.train import note_compiling
+    from transa.reproduction import make_table
+    from transa.reproduction import reproduce as run_plan
+    from transa.reproduction.running import Outcome, count_datasets
+    from transa.reproduction.tables import write_tables
+    from transa.training import Options
+
+    outcome = Outcome()
+    if plan.table == "table1":
+        if budget != 0:
+            count_datasets(plan, kept)
+    else:
+        if budget != 0:
+            note_compiling()
+        with _view(len(plan.cells)) as watch:
+            outcome = run_plan(plan, kept, runs, budget=budget, options=Options(threads=threads), watch=watch)
+    tables = make_table(plan, kept)
+    written = write_tables(tables, kept.folder / "tables")
+    if as_json:
+        emit_json(
+            {
+                "table": plan.table,
+                "runs": vars(outcome),
+                "tables": [one.to_dict() for one in tables],
+                "files": [str(path) for path in written],
+            }
+        )
+    else:
+        for one in tables:
+            _show(one)
+        counts = (
+            ("run", outcome.done),
+            ("there already", outcome.skipped),
+            ("left", outcome.left),
+            ("failed", outcome.failed),
+        )
+        typer.echo(
+            f"{', '.join(f'{len(names)} {word}' for word, names in counts if names) or 'counted'}. Written: {kept.folder / 'tables'}"
+        )
+    for name, reason in outcome.failed.items():
+        note(f"{name}: {reason}")
+    if outcome.failed:
+        raise typer.Exit(1)
+
+
+def _show(table: Table) -> None:
+    """Show the rows that were measured, the paper's figure and ours in one cell, so that they fit on a screen."""
+    from transa.cli.output import table as show
+
+    measured = [column for column in table.columns if column.source == "measured"]
+    rows = [row for row in table.rows if any(row[column.key] is not None for column in measured)]
+    printed = {column.label: column for column in table.columns if column.source == "paper"}
+
+    def cell(row: Mapping[str, Any], column: Column | None) -> str:
+        value = None if column is None else row[column.key]
+        return "-" if column is None or value is None else f"{value:,.{column.digits}f}"
+
+    def line(row: Mapping[str, Any]) -> list[str]:
+        name = " ".join(str(row[column.key]) for column in table.columns if column.source == "name" and row[column.key])
+        figures = [
+            f"{cell(row, printed[column.label])} / {cell(row, column)}"
+            if column.label in printed
+            else cell(row, column)
+            for column in measured
+        ]
+        return [name, *figures]
+
+    if rows:
+        heads = [column.label.replace(" (%)", " %").replace("filtered", "filt.") for column in measured]
+        show(f"{table.title} (paper / ours)", ["", *heads], [line(row) for row in rows])
+    else:
+        typer.echo(f"{table.title}: nothing has been measured yet.")
+
+
+def _page(kept: Any, target: Path, overwrite: bool, as_json: bool) -> None:
+    from transa.cli.output import emit_json
+    from transa.evaluation.tables import check_target
+    from transa.reproduction.document import reproduction_page
+    from transa.storage import atomic_file
+
+    check_target(target, (".md",) * 2, overwrite=overwrite)
+    with atomic_file(target, overwrite=overwrite) as file:
+        file.write(reproduction_page(kept).encode())
+    if as_json:
+        emit_json({"file": str(target), "records": len(kept.records)})
+    else:
+        typer.echo(f"Written: {target}, from {len(kept.records)} records in {kept.folder}")
+
+
+def _say_plan(plan: Plan, kept: Any, as_json: bool) -> None:
+    from transa.cli.output import emit_json
+    from transa.cli.output import table as show
+
+    rows = [
+        (
+            cell.dataset,
+            cell.row.model,
+            cell.row.recipe or "",
+            cell.settings.rounds,
+            kept.find(cell, task=plan.task) is not None,
+        )
+        for cell in plan.cells
+    ]
+    if as_json:
+        keys = ("dataset", "model", "recipe", "rounds", "there")
+        emit_json(
+            {
+                "table": plan.table,
+                "datasets": list(plan.datasets),
+                "cells": [dict(zip(keys, row, strict=True)) for row in rows],
+            }
+        )
+        return
+    show(
+        f"{plan.table}: {len(rows)} runs",
+        ("dataset", "model", "recipe", "rounds", ""),
+        [(*row[:4], "there" if row[4] else "to run") for row in rows],
+    )
+
+
+def _names(text: str | None) -> list[str] | None:
+    from transa.errors import InputError, quote
+
+    if text is None:
+        return None
+    names = [part.strip() for part in text.split(",")]
+    if not all(names):
+        raise InputError(f"expected names separated by commas, found {quote(text)}")
+    return names
+
+
+@contextmanager
+def _view(total: int) -> Iterator[Callable[[Event], None]]:
+    """Show on stderr which run of how many is at work, and how far it is: bars on a terminal, a line for each event elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[state]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+        whole = bars.add_task("runs", total=total, state="")
+        one = bars.add_task("rounds", total=None, state="")
+
+        def watch(event: Event) -> None:
+            name = event.cell.name
+            if event.kind == "round" and event.progress is not None:
+                state = f"loss {event.progress.loss:.4f}"
+                bars.update(one, completed=event.progress.round, total=event.progress.rounds, state=state)
+                return
+            if event.kind in ("train", "evaluate"):
+                bars.update(whole, state=f"{name}: {event.kind}")
+                if event.kind == "train":
+                    bars.reset(one, total=event.cell.settings.rounds, state="")
+            else:
+                bars.update(whole, completed=event.place)
+            if not console.is_terminal and event.kind != "left":
+                typer.echo(f"{event.place}/{event.of} {name}: {event.kind}", err=True)
+
+        yield watch

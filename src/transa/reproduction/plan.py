@@ -1,0 +1,200 @@
+"""What a table of the paper needs: systems, recipes and datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from transa.data.registry import DATASETS, canonical
+from transa.errors import InputError, quote, suggest
+from transa.models import MODELS
+from transa.training.recipe import RECIPES, Recipe, load_recipe
+
+TableName = Literal["table1", "table2", "table3", "table4"]
+Task = Literal["link_prediction", "classification"]
+
+#: What each table measures.
+TASKS: dict[str, Task] = {"table2": "link_prediction", "table3": "link_prediction", "table4": "classification"}
+
+#: The datasets of each table: the paper's, then those whose test triples do not leak from train.
+PAPER_DATASETS = {
+    "table1": ("wn18", "fb15k", "wn11", "fb13"),
+    "table2": ("wn18", "fb15k"),
+    "table3": ("fb15k",),
+    "table4": ("wn11", "fb13"),
+}
+EXTRA_DATASETS = {"table1": ("fb15k-237", "wn18rr"), "table2": ("fb15k-237", "wn18rr"), "table3": (), "table4": ()}
+
+#: The systems in the order of the paper's tables, by the name of their model.
+SYSTEMS = {
+    "um": "UM",
+    "se": "SE",
+    "sme_linear": "SME (linear)",
+    "sme_bilinear": "SME (bilinear)",
+    "lfm": "LFM",
+    "slm": "SLM",
+    "ntn": "NTN",
+    "rescal": "RESCAL",
+    "transe": "TransE",
+    "transm": "TransM",
+    "transh": "TransH",
+    "transr": "TransR",
+    "ctransr": "CTransR",
+    "adaptive_metric": "Adaptive Metric (PSD)",
+    "transa": "TransA",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A system trained in one way.
+
+    Attributes
+    ----------
+    model
+        Its name in `transa.models`.
+    recipe
+        The name of its recipe; None for a model that has but one.
+    """
+
+    model: str
+    recipe: str | None
+
+    @property
+    def label(self) -> str:
+        """The system as the tables call it."""
+        return SYSTEMS.get(self.model, self.model)
+
+    @property
+    def name(self) -> str:
+        """The row as options call it: MODEL or MODEL:RECIPE."""
+        return self.model if self.recipe is None else f"{self.model}:{self.recipe}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run: a row on a dataset, with all settings.
+
+    Attributes
+    ----------
+    row, dataset
+        What is trained on what.
+    settings
+        The recipe in full.
+    overrides
+        Settings that differ from the recipe's files.
+    """
+
+    row: Row
+    dataset: str
+    settings: Recipe
+    overrides: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Short and fit for the name of a file."""
+        return "_".join([self.dataset, self.row.model, *([self.row.recipe] if self.row.recipe else [])])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All cells of a table.
+
+    Attributes
+    ----------
+    table
+        Which.
+    rows, datasets
+        Its rows and datasets; a row and a dataset make a cell.
+    cells
+        In the order in which they are to be run: dataset by dataset.
+    """
+
+    table: TableName
+    rows: tuple[Row, ...]
+    datasets: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+    @property
+    def task(self) -> Task:
+        """What is measured."""
+        return TASKS[self.table]
+
+
+def plan_table(
+    table: TableName,
+    models: Sequence[str] | None = None,
+    datasets: Sequence[str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Plan:
+    """Return what a table needs.
+
+    Parameters
+    ----------
+    table
+        ``"table1"`` to ``"table4"``.
+    models
+        Names of models, or MODEL:RECIPE for one recipe of it; by default every system.
+    datasets
+        Names of datasets; by default the table's.
+    overrides
+        Settings that win over those of the recipes.
+    """
+    chosen = _datasets(table, datasets)
+    rows = _rows(models)
+    if table == "table1":
+        return Plan(table, (), chosen, ())
+    given = dict(overrides or {})
+    cells = [
+        Cell(row, dataset, load_recipe(row.model, row.recipe, dataset, given), tuple(sorted(given.items())))
+        for dataset in chosen
+        for row in rows
+    ]
+    return Plan(table, rows, chosen, tuple(cells))
+
+
+def recipes_of(model: str) -> list[str | None]:
+    """Return the names of a model's recipes, or None alone where it has but one."""
+    found: list[str | None] = []
+    for name in RECIPES:
+        try:
+            load_recipe(model, name, None)
+        except InputError:
+            continue
+        found.append(name)
+    return found or [None]
+
+
+def _datasets(table: str, names: Sequence[str] | None) -> tuple[str, ...]:
+    if names is None:
+        return (*PAPER_DATASETS[table], *EXTRA_DATASETS[table])
+    found = []
+    for name in names:
+        known = canonical(name)
+        if known is None:
+            raise InputError(
+                f"--datasets: no dataset is called {quote(name)}{suggest(name, DATASETS)}; there are {', '.join(DATASETS)}"
+            )
+        found.append(known)
+    return tuple(dict.fromkeys(found))
+
+
+def _rows(names: Sequence[str] | None) -> tuple[Row, ...]:
+    available = [name for name in SYSTEMS if name in MODELS]
+    if names is None:
+        return tuple(Row(model, recipe) for model in available for recipe in recipes_of(model))
+    rows: list[Row] = []
+    for name in names:
+        model, colon, recipe = name.partition(":")
+        if model not in MODELS:
+            raise InputError(
+                f"--models: unknown model {quote(model)}{suggest(model, MODELS)}; the models are {', '.join(MODELS)}"
+            )
+        recipes = recipes_of(model)
+        if colon and recipe not in recipes:
+            known = ", ".join(one for one in recipes if one) or "but one, without a name"
+            raise InputError(f"--models: {model} has no recipe {quote(recipe)}; it has {known}")
+        rows += [Row(model, recipe)] if colon else [Row(model, one) for one in recipes]
+    order = list(SYSTEMS)
+    return tuple(sorted(dict.fromkeys(rows), key=lambda row: order.index(row.model) if row.model in order else -1))

@@ -1,0 +1,214 @@
+"""Training and evaluating what a table still lacks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from transa.data import KnowledgeGraph, load
+from transa.errors import InputError
+from transa.evaluation import classify, evaluate
+from transa.models import Model
+from transa.reproduction.plan import Cell, Plan, Task
+from transa.reproduction.records import Results, dataset_fingerprint, provenance, run_key
+from transa.training import Options, Progress, RunFolder, Trainer, TrainingError
+
+MEASURED: tuple[Task, ...] = ("link_prediction", "classification")
+
+
+@dataclass(frozen=True)
+class Event:
+    """What is going on.
+
+    Attributes
+    ----------
+    kind
+        ``"train"`` and ``"evaluate"`` begin; a ``"round"`` passes; a cell is ``"done"``, ``"skipped"`` (there already), ``"left"`` (the
+        budget is used up) or has ``"failed"``.
+    cell
+        Which cell.
+    place, of
+        Its place among all, from 1.
+    progress
+        Of a round.
+    message
+        What a person should know.
+    """
+
+    kind: Literal["train", "round", "evaluate", "done", "skipped", "left", "failed"]
+    cell: Cell
+    place: int
+    of: int
+    progress: Progress | None = None
+    message: str = ""
+
+
+@dataclass
+class Outcome:
+    """What became of the cells of a plan, by their names.
+
+    Attributes
+    ----------
+    done, skipped, left
+        Run now, there already, not started since the budget was used up.
+    failed
+        With the reason: training that came to nothing.
+    """
+
+    done: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def reproduce(
+    plan: Plan,
+    results: Results,
+    runs: Path,
+    *,
+    budget: float | None = None,
+    options: Options | None = None,
+    watch: Callable[[Event], None] | None = None,
+) -> Outcome:
+    """Train and evaluate the cells that have no record yet.
+
+    Parameters
+    ----------
+    plan
+        The table.
+    results
+        Where records are and are put.
+    runs
+        Folder of run folders. A run that was cut short there is taken up again, one that is trained is only evaluated.
+    budget
+        Minutes after which no further run is started; 0 starts none.
+    options
+        How to train on this machine.
+    watch
+        Told what is going on.
+    """
+    started = time.monotonic()
+    outcome, graphs = Outcome(), _Graphs()
+    for place, cell in enumerate(plan.cells, 1):
+
+        def tell(
+            kind: Any, message: str = "", progress: Progress | None = None, at: tuple[Any, ...] = (cell, place)
+        ) -> None:
+            if watch is not None:
+                watch(Event(kind, at[0], at[1], len(plan.cells), progress, message))
+
+        if budget == 0:  # then no dataset needs to be there
+            there = results.find(cell, task=plan.task) is not None
+            (outcome.skipped if there else outcome.left).append(cell.name)
+            tell("skipped" if there else "left")
+            continue
+        graph, fingerprint = graphs[cell.dataset]
+        if results.find(cell, fingerprint, plan.task) is not None:
+            outcome.skipped.append(cell.name)
+            tell("skipped")
+        elif budget is not None and time.monotonic() - started >= 60 * budget:
+            outcome.left.append(cell.name)
+            tell("left")
+        else:
+            try:
+                _run(cell, plan.task, graph, fingerprint, results, runs, options, tell)
+            except TrainingError as error:
+                outcome.failed[cell.name] = str(error)
+                tell("failed", str(error))
+            else:
+                outcome.done.append(cell.name)
+                tell("done")
+    return outcome
+
+
+class _Graphs:
+    """The graph of a dataset and its checksum, one at a time: cells come dataset by dataset."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._found: tuple[KnowledgeGraph, str] | None = None
+
+    def __getitem__(self, name: str) -> tuple[KnowledgeGraph, str]:
+        if self._found is None or self._name != name:
+            graph = load(name)
+            self._name, self._found = name, (graph, dataset_fingerprint(graph))
+        return self._found
+
+
+def _run(
+    cell: Cell,
+    task: Task,
+    graph: KnowledgeGraph,
+    fingerprint: str,
+    results: Results,
+    runs: Path,
+    options: Options | None,
+    tell: Callable[..., None],
+) -> None:
+    started = time.perf_counter()
+    folder = RunFolder(runs / f"{cell.name}_{run_key(cell.settings, fingerprint)[:8]}")
+    if not (folder.path / "metrics.json").exists():
+        tell("train")
+        resume = (folder.path / "config.json").exists()
+        trainer = Trainer(graph, cell.settings, options, folder, cell.dataset)
+        trainer.fit(lambda progress: tell("round", progress=progress), resume=resume)
+    model, training = folder.model(), folder.read_json("metrics.json")
+    tell("evaluate")
+    evaluated = time.perf_counter()
+    measured = measure(model, graph, task, cell.settings.seed)
+    seconds = {"training": training.get("seconds"), "evaluation": time.perf_counter() - evaluated}
+    before = results.find(cell, fingerprint) or {}
+    results.add(
+        cell,
+        fingerprint,
+        **{task: measured},
+        command=" && ".join(command_of(cell, one) for one in MEASURED if one == task or one in before),
+        training=training,
+        seconds={**before.get("seconds", {}), "training": seconds["training"], task: seconds["evaluation"]},
+        wall_seconds=before.get("wall_seconds", 0.0) + time.perf_counter() - started,
+        overrides=dict(cell.overrides),
+        **provenance(),
+    )
+
+
+def measure(model: Model, graph: KnowledgeGraph, task: Task, seed: int) -> dict[str, Any]:
+    """Return all measures of a task on the test split, without those of single relations where they are many."""
+    if task == "classification":
+        return classify(model, graph, seed=seed, calibration=None).summary()
+    report = evaluate(model, graph).report()
+    return {name: value for name, value in report.items() if name != "relations"}
+
+
+def command_of(cell: Cell, task: Task) -> str:
+    """Return the command that gives the record."""
+    table = {"link_prediction": "table2", "classification": "table4"}[task]
+    given = "".join(f" --set {name}={_toml(value)}" for name, value in cell.overrides)
+    return f"transa reproduce {table} --models {cell.row.name} --datasets {cell.dataset}{given}"
+
+
+def _toml(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def count_datasets(plan: Plan, results: Results) -> None:
+    """Count the datasets of Table 1 and keep the figures."""
+    found = {}
+    for name in plan.datasets:
+        graph = load(name)
+        numbers = graph.statistics()
+        found[name] = {
+            "relations": numbers.relations,
+            "entities": numbers.entities,
+            **{split: numbers.triples[split] for split in ("train", "valid", "test")},
+            "atpe": numbers.atpe,
+            "entities_in_triples": numbers.entities_in_triples,
+            "negatives": numbers.negatives,
+            "leaked": numbers.leaked,
+            "fingerprint": dataset_fingerprint(graph),
+        }
+    if not found:
+        raise InputError("no dataset to count")
+    results.add_statistics(found)

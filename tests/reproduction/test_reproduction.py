@@ -1,0 +1,221 @@
+"""Plans, records and tables of the reproduction."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import transa
+from transa.data.relations import RelationStatistics
+from transa.errors import InputError
+from transa.models import MODELS
+from transa.reproduction import Event, Results, make_table, plan_table, reproduce
+from transa.reproduction.document import reproduction_page
+from transa.reproduction.paper import OUR_CATEGORY_COUNTS, PAPER_CATEGORY_COUNTS, implied_sides, printed
+from transa.reproduction.plan import SYSTEMS
+from transa.reproduction.records import dataset_fingerprint, run_key
+from transa.reproduction.tables import ONE_SIDED
+from transa.training import TrainingError
+
+TINY = {"rounds": 2, "dim": 8, "validate_every": 0, "negatives": 1}
+ROWS = ["transe", "transa:paper"]
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("reproduction")
+    plan = plan_table("table2", ROWS, ["umls"], TINY)
+    outcome = reproduce(plan, Results(folder / "results"), folder / "runs")
+    assert outcome.done == ["umls_transe", "umls_transa_paper"]
+    return folder / "results", folder / "runs"
+
+
+def test_every_system_of_the_paper_has_a_row_and_transa_has_three() -> None:
+    plan = plan_table("table2")
+    assert {row.model for row in plan.rows} == set(SYSTEMS) <= set(MODELS)
+    assert [row.recipe for row in plan.rows if row.model == "transa"] == ["paper", "authors", "modern"]
+    assert plan.datasets == ("wn18", "fb15k", "fb15k-237", "wn18rr")
+    assert plan_table("table4").datasets == ("wn11", "fb13")
+    for table in ("table2", "table3", "table4"):
+        for dataset in ("wn18", "fb15k", "wn11", "fb13"):
+            assert set(printed(table, dataset) or {}) <= set(SYSTEMS)
+
+
+def test_the_papers_mean_is_that_of_its_columns() -> None:
+    for system, (mean,) in printed("table4", "mean").items():
+        both = printed("table4", "wn11", system)[0] + printed("table4", "fb13", system)[0]
+        assert abs(both / 2 - mean) < 0.1
+    for dataset, row in {name: printed("table1", name) for name in ("wn18", "fb15k", "wn11", "fb13")}.items():
+        assert abs((row["train"] + row["valid"] + row["test"]) / row["entities"] - row["atpe"]) < 0.01, dataset
+
+
+def test_table_3_implies_that_table_2_is_one_sided() -> None:
+    sides = implied_sides(PAPER_CATEGORY_COUNTS)
+    assert {side: round(value, 1) for side, value in sides.items()} == {"head": 74.4, "tail": 80.4, "both": 77.4}
+    assert printed("table2", "fb15k", "transa")[3] == 80.4
+
+
+def test_a_run_that_is_there_is_not_repeated(done: tuple[Path, Path], tmp_path: Path) -> None:
+    results, _ = done
+    events: list[Event] = []
+    before = {path: path.read_bytes() for path in results.glob("*.json")}
+    outcome = reproduce(plan_table("table2", ROWS, ["umls"], TINY), Results(results), tmp_path, watch=events.append)
+    assert (len(outcome.skipped), outcome.done) == (2, [])
+    assert [event.kind for event in events] == ["skipped", "skipped"]
+    assert {path: path.read_bytes() for path in results.glob("*.json")} == before
+    assert list(tmp_path.iterdir()) == []
+    other = plan_table("table2", ROWS, ["umls"], {**TINY, "seed": 1})
+    assert len(reproduce(other, Results(results), tmp_path, budget=0).left) == 2
+
+
+def test_a_second_task_is_added_to_the_record_without_training_again(done: tuple[Path, Path]) -> None:
+    results, runs = done
+    events: list[Event] = []
+    plan = plan_table("table4", ["transe"], ["umls"], TINY)
+    reproduce(plan, Results(results), runs, watch=events.append)
+    assert [event.kind for event in events] == ["evaluate", "done"]
+    record = Results(results).find(plan.cells[0])
+    assert record is not None
+    assert {"link_prediction", "classification"} <= set(record)
+    assert record["command"].count("transa reproduce") == 2
+
+
+def test_a_record_says_how_to_repeat_it(done: tuple[Path, Path]) -> None:
+    record = json.loads(next(done[0].glob("umls_transa_paper_*.json")).read_text("utf-8"))
+    fields = {
+        "command",
+        "seed",
+        "commit",
+        "versions",
+        "wall_seconds",
+        "recipe",
+        "dataset",
+        "split",
+        "training",
+        "machine",
+    }
+    assert fields <= set(record)
+    assert record["command"].startswith("transa reproduce table2 --models transa:paper --datasets umls --set dim=8")
+    for side in ("head", "tail", "both"):
+        assert {"raw", "filtered"} == set(record["link_prediction"][side])
+    assert "categories" in record["link_prediction"]
+    graph = transa.load("umls")
+    assert record["dataset"]["fingerprint"] == dataset_fingerprint(graph)
+
+
+def test_the_key_depends_on_settings_dataset_and_split() -> None:
+    first, second = (plan_table("table2", ["transe"], ["umls"], {"seed": seed}).cells[0].settings for seed in (0, 1))
+    keys = {run_key(first, "a"), run_key(second, "a"), run_key(first, "b"), run_key(first, "a", "valid")}
+    assert len(keys) == 4
+    assert dataset_fingerprint(transa.load("umls")) != dataset_fingerprint(transa.load("nations"))
+
+
+def test_interrupted_training_is_taken_up_again(tmp_path: Path) -> None:
+    plan = plan_table("table2", ["transe"], ["nations"], {**TINY, "rounds": 4})
+
+    def interrupt(event: Event) -> None:
+        if event.kind == "round" and event.progress is not None and event.progress.round == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(plan, Results(tmp_path / "results"), tmp_path / "runs", watch=interrupt)
+    assert len(reproduce(plan, Results(tmp_path / "results"), tmp_path / "runs").done) == 1
+    (run,) = (tmp_path / "runs").iterdir()
+    assert len((run / "log.jsonl").read_text("utf-8").splitlines()) == 4
+
+
+def test_a_budget_that_is_used_up_starts_no_run(tmp_path: Path) -> None:
+    plan = plan_table("table2", ["transe", "um"], ["nations"], TINY)
+    outcome = reproduce(plan, Results(tmp_path / "results"), tmp_path / "runs", budget=1e-9)
+    assert len(outcome.left) == 2
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_that_comes_to_nothing_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transa.training import Trainer
+
+    real = Trainer.fit
+
+    def fit(self: Trainer, *arguments: object, **options: object) -> object:
+        if self.recipe.model == "um":
+            raise TrainingError("round 1: the loss is not a number any more")
+        return real(self, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Trainer, "fit", fit)
+    plan = plan_table("table2", ["um", "transe"], ["nations"], TINY)
+    outcome = reproduce(plan, Results(tmp_path / "results"), tmp_path / "runs")
+    assert (list(outcome.failed), outcome.done) == (["nations_um"], ["nations_transe"])
+
+
+def test_paper_and_measured_figures_stand_in_columns_of_their_own(done: tuple[Path, Path]) -> None:
+    plan = plan_table("table2", ROWS, ["wn18", "umls"], TINY)
+    wn18, umls = make_table(plan, Results(done[0]))
+    assert [column.key.partition("_")[0] for column in wn18.columns if column.source != "name"].count("paper") == 4
+    for column in wn18.columns:
+        assert column.source == "name" or column.key.startswith(f"{column.source}_")
+    transe, both, tail = wn18.rows
+    assert (transe["paper_mr_filtered"], both["paper_hits10_filtered"], tail["side"]) == (251, 94.3, "tail")
+    assert all(row[column.key] is None for row in wn18.rows for column in wn18.columns if column.source == "measured")
+    assert all(row[column.key] is None for row in umls.rows for column in umls.columns if column.source == "paper")
+    assert all(
+        row[column.key] is not None for row in umls.rows for column in umls.columns if column.source == "measured"
+    )
+    assert umls.rows[1]["measured_mr_raw"] != umls.rows[2]["measured_mr_raw"]
+    assert {row["system"] for row in wn18.rows if row["side"] == "tail"} == {SYSTEMS[ONE_SIDED[0]]}
+
+
+def test_tables_are_markdown_csv_and_latex(done: tuple[Path, Path]) -> None:
+    (table,) = make_table(plan_table("table3", ROWS, ["umls"], TINY), Results(done[0]))
+    lines = table.markdown().splitlines()
+    assert len({line.count("|") for line in lines if line.startswith("|")}) == 1
+    assert "head 1-N<br>paper | head 1-N<br>ours" in lines[2]
+    rows = list(csv.DictReader(io.StringIO(table.csv())))
+    assert [row["system"] for row in rows] == ["TransE", "TransA"]
+    assert rows[0]["paper_head_1-1"] == ""
+    assert float(rows[0]["measured_tail_N-N"]) == table.rows[0]["measured_tail_N-N"]
+    assert r"\begin{tabular}" in table.latex()
+    assert r"(\%, filtered)" in table.latex()
+
+
+def test_table_4_has_a_mean_only_where_both_were_measured(done: tuple[Path, Path]) -> None:
+    (table,) = make_table(plan_table("table4"), Results(done[0]))
+    row = next(row for row in table.rows if row["system"] == "NTN")
+    assert (row["paper_accuracy_wn11"], row["paper_mean"], row["measured_mean"]) == (70.4, 78.8, None)
+
+
+def test_the_page_shows_the_paper_and_leaves_what_is_missing_empty(tmp_path: Path) -> None:
+    page = reproduction_page(Results(tmp_path))
+    assert "$" not in page
+    assert "| TransA | paper | tail | 155 |  | 74 |  | 56.1 |  | 80.4 |  |  |  |  |" in page
+    assert "gives Hits@10 of 74.4 for\nheads, 80.4 for tails and 77.4 for both" in page
+    assert "846 / 5,275 / 8,641 / 44,309" in page
+    assert "There is no record of a run yet" in page
+
+
+def test_files_that_are_no_records_are_left_alone_and_damaged_ones_named(tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text('{"seconds": 1}')
+    assert Results(tmp_path).records == {}
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(InputError, match=r"bad\.json"):
+        Results(tmp_path)
+
+
+def test_the_categories_of_fb15k(benchmark_data: Path) -> None:
+    graph = transa.load("fb15k")
+    relations = graph.test[:, 1]
+    categories = RelationStatistics.of(graph.training_facts).categories
+    ours = [categories[one] for one in relations]
+    assert {name: ours.count(name) for name in OUR_CATEGORY_COUNTS} == OUR_CATEGORY_COUNTS  # type: ignore[arg-type]
+    everything = RelationStatistics.of(graph.known())
+    heads, tails = everything.heads_per_tail[relations] > 1.5, everything.tails_per_head[relations] > 1.5
+    counts = [
+        int((~heads & ~tails).sum()),
+        int((~heads & tails).sum()),
+        int((heads & ~tails).sum()),
+        int((heads & tails).sum()),
+    ]
+    assert counts == list(PAPER_CATEGORY_COUNTS.values())
