@@ -173,9 +173,12 @@ def draw_figure3(data: Figure3, target: Path, *, top: int = 25, overwrite: bool 
         for place, row in zip(places, rows, strict=True):
             value = row.weight_difference
             text = "not defined" if value is None else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
-            position = (0.0, place) if value is None else (value, place)
-            right.annotate(text, position, (3, 0), textcoords="offset points", va="center", fontsize=7.5)
-        if known and max(known) > 50 * min(known) > 0:
+            where: Any = right.get_yaxis_transform() if value is None else "data"  # without a value, at the left border
+            position = (value or 0.0, place)
+            right.annotate(text, position, (3, 0), where, textcoords="offset points", va="center", fontsize=7.5)
+        if (
+            known and min(known) > 0 and (max(known) > 50 * min(known) or max(known) > 10_000)
+        ):  # else ticks need an exponent
             right.set_xscale("log")
             right.set_xlim(left=min(known) / 3)
         if known:
