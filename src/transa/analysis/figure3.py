@@ -152,6 +152,8 @@ def _correlation(rows: list[Row]) -> tuple[float, int] | None:
 
 def draw_figure3(data: Figure3, target: Path, *, top: int = 25, overwrite: bool = False) -> Path:
     """Draw Figure 3 into a .png, .svg or .pdf file; of many relations, those with the most triples."""
+    from matplotlib.ticker import NullFormatter
+
     from transa.analysis.style import BLUE, GREY, RED, drawing, save_figure, shortened
 
     largest = {row.relation for row in sorted(data.rows, key=lambda row: -row.triples)[:top]}
@@ -180,7 +182,8 @@ def draw_figure3(data: Figure3, target: Path, *, top: int = 25, overwrite: bool 
             known and min(known) > 0 and (max(known) > 50 * min(known) or max(known) > 10_000)
         ):  # else ticks need an exponent
             right.set_xscale("log")
-            right.set_xlim(left=min(known) / 3)
+            right.set_xlim(left=min(known) / 15)
+            right.xaxis.set_minor_formatter(NullFormatter())
         if known:
             right.set_xlim(right=max(known) * (6 if right.get_xscale() == "log" else 1.3))
         right.set_xlabel("weight difference:\n(largest - median) / median")

@@ -329,7 +329,7 @@ def plot_weights(found: Weights, target: Path, *, top: int = 20, overwrite: bool
         axes.set_yticks(range(len(shown)), [shortened(one.name) for one in shown])
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.set_xlabel(
-            "weight over the relation's median magnitude, or over the largest where the median is 0; none for weights of 0"
+            "weight over the median magnitude of the relation's weights\n(over the largest where that is 0; weights of 0 are left out)"
         )
         number = f"{len(shown)} largest of {len(found.relations):,} relations"
         several = f"{len(shown)} relations" if len(shown) == len(found.relations) else number
