@@ -196,7 +196,7 @@ def draw_figure1(data: Figure1, target: Path, *, overwrite: bool = False) -> Pat
     question = data.question
     matched = question.labels == 1
     names = [shortened(name, 22) for name in question.names]
-    with drawing(7.4, 4.4) as figure:
+    with drawing(7.4, 4.9) as figure:
         figure.suptitle(f"({shortened(question.head_name)}, {shortened(question.relation_name)}, ?)", fontsize=10.5)
         both = figure.subplots(1, 2)
         for axes, panel, letter in zip(both, data.panels, "ab", strict=True):

@@ -152,6 +152,8 @@ def _correlation(rows: list[Row]) -> tuple[float, int] | None:
 
 def draw_figure3(data: Figure3, target: Path, *, top: int = 25, overwrite: bool = False) -> Path:
     """Draw Figure 3 into a .png, .svg or .pdf file; of many relations, those with the most triples."""
+    from matplotlib.ticker import NullFormatter
+
     from transa.analysis.style import BLUE, GREY, RED, drawing, save_figure, shortened
 
     largest = {row.relation for row in sorted(data.rows, key=lambda row: -row.triples)[:top]}
@@ -173,11 +175,15 @@ def draw_figure3(data: Figure3, target: Path, *, top: int = 25, overwrite: bool 
         for place, row in zip(places, rows, strict=True):
             value = row.weight_difference
             text = "not defined" if value is None else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
-            position = (0.0, place) if value is None else (value, place)
-            right.annotate(text, position, (3, 0), textcoords="offset points", va="center", fontsize=7.5)
-        if known and max(known) > 50 * min(known) > 0:
+            where: Any = right.get_yaxis_transform() if value is None else "data"  # without a value, at the left border
+            position = (value or 0.0, place)
+            right.annotate(text, position, (3, 0), where, textcoords="offset points", va="center", fontsize=7.5)
+        if (
+            known and min(known) > 0 and (max(known) > 50 * min(known) or max(known) > 10_000)
+        ):  # else ticks need an exponent
             right.set_xscale("log")
-            right.set_xlim(left=min(known) / 3)
+            right.set_xlim(left=min(known) / 15)
+            right.xaxis.set_minor_formatter(NullFormatter())
         if known:
             right.set_xlim(right=max(known) * (6 if right.get_xscale() == "log" else 1.3))
         right.set_xlabel("weight difference:\n(largest - median) / median")

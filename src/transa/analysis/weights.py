@@ -30,7 +30,7 @@ from transa.models import Model
 Matrix = npt.NDArray[np.float64]
 
 #: Relative to the largest, a weight or eigenvalue below this is 0: W_r comes from sums in single precision.
-TINY = 1e-7
+TINY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +319,8 @@ def plot_weights(found: Weights, target: Path, *, top: int = 20, overwrite: bool
     with drawing(7.2, 1.3 + 0.26 * len(shown)) as figure:
         axes = figure.subplots()
         for row, values in enumerate(scaled):
-            up, down = values > 0, values < 0
+            floor = TINY * np.abs(values).max()
+            up, down = values > floor, values < -floor
             axes.plot(values[up], np.full(up.sum(), row), "|", color=BLUE, markersize=9, label="weight above 0")
             axes.plot(-values[down], np.full(down.sum(), row), "x", color=RED, markersize=4, label="below 0: magnitude")
             if up.any():
@@ -327,7 +328,9 @@ def plot_weights(found: Weights, target: Path, *, top: int = 20, overwrite: bool
         axes.set_xscale("log")
         axes.set_yticks(range(len(shown)), [shortened(one.name) for one in shown])
         axes.set_ylim(len(shown) - 0.4, -0.6)
-        axes.set_xlabel("weight of a transformed dimension, over the median magnitude of the relation's weights")
+        axes.set_xlabel(
+            "weight over the median magnitude of the relation's weights\n(over the largest where that is 0; weights of 0 are left out)"
+        )
         number = f"{len(shown)} largest of {len(found.relations):,} relations"
         several = f"{len(shown)} relations" if len(shown) == len(found.relations) else number
         axes.set_title(f"Weights of D in $W_r = L D L^T$: {found.model}, k = {found.dim}, {several}", loc="left")
