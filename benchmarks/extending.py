@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from record import save
 
 import transa
-from record import save
 from transa.data import KnowledgeGraph, KnownFacts
 from transa.evaluation import link_prediction
 from transa.inference import Trained, extend
