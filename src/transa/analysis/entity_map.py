@@ -17,8 +17,8 @@ from transa.inference.trained import Trained
 from transa.storage import atomic_file
 
 SUFFIXES = (".png", ".svg", ".pdf")
-#: Entities whose names are written: those of the highest degree.
-LABELLED = 15
+#: Entities whose names are written, at most, and how far apart in parts of the map: those of the highest degree come first.
+LABELLED, APART = 15, 0.06
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ def plot_map(found: EntityMap, target: Path, *, overwrite: bool = False) -> Path
         rasterized=True,
     )
     figure.colorbar(drawn, label="training triples")
-    for entity in order[::-1][:LABELLED].tolist():
+    for entity in _apart(found.places, order[::-1]):
         name = found.entities.name(entity).replace("$", r"\$")
         axes.annotate(name, found.places[entity], (3, 3), textcoords="offset points", fontsize=7)
     first, second = found.explained
@@ -106,3 +106,13 @@ def plot_map(found: EntityMap, target: Path, *, overwrite: bool = False) -> Path
     with atomic_file(target, overwrite=overwrite) as file:
         figure.savefig(file, format=target.suffix.lower()[1:], dpi=120)
     return target
+
+
+def _apart(places: npt.NDArray[np.float64], order: npt.NDArray[np.int64]) -> list[int]:
+    """Return the first entities of an order that are not too near each other for their names to be read."""
+    scaled = places / np.maximum(np.ptp(places, axis=0), 1e-12) * [0.3, 1.0]  # names are wide
+    chosen: list[int] = []
+    for entity in order[: 100 * LABELLED].tolist():
+        if len(chosen) < LABELLED and all(np.hypot(*(scaled[entity] - scaled[other])) > APART for other in chosen):
+            chosen.append(entity)
+    return chosen
