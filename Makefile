@@ -19,6 +19,7 @@ test: $(VENV)/.installed-test
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/models.py
 
 install: $(VENV)/.installed
 
