@@ -21,6 +21,20 @@ MODELS = {
     "transh-l1": {"model": "transh", "norm": 1},
     "transh-l2": {"model": "transh", "norm": 2, "root": True, "soft_penalty": 0.0},
     "transh-squared": {"model": "transh", "norm": 2, "table_rate": 0.001, "table_penalty": 0.01},
+    "transr": {"model": "transr", "norm": 1, "relation_dim": 5, "table_rate": 0.001},
+    "transr-squared": {
+        "model": "transr",
+        "norm": 2,
+        "relation_dim": 5,
+        "spread": 0.5,
+        "soft_penalty": 0.1,
+        "table_penalty": 0.01,
+    },
+    "se": {"model": "se"},
+    "se-l2": {"model": "se", "norm": 2},
+    "slm": {"model": "slm"},
+    "ntn": {"model": "ntn", "hidden": 3},
+    "rescal": {"model": "rescal"},
     "transa-diagonal": {"model": "transa", "metric": "diagonal", "metric_update": "gradient"},
     "transa-lowrank": {"model": "transa", "metric": "lowrank", "rank": 3, "metric_update": "gradient"},
     "transa-rank-one-root": {"model": "transa", "metric": "lowrank", "root": True, "metric_update": "gradient"},
@@ -63,7 +77,8 @@ def test_single_precision_stays_close_to_double(model: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "model", ["transe-l1", "transe-l2", "transh-squared", "transa-lowrank", "transa-full", "adaptive_metric"]
+    "model",
+    ["transe-l1", "transe-l2", "transh-squared", "transr", "ntn", "transa-lowrank", "transa-full", "adaptive_metric"],
 )
 @pytest.mark.parametrize("how", ["margin", "self_adversarial", "adam, ball"])
 def test_the_same_bits_for_one_and_two_threads(model: str, how: str) -> None:

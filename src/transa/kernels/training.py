@@ -141,6 +141,35 @@ def gradient_phase(  # type: ignore[no-untyped-def]
         )  # fmt: skip
 
 
+@njit(parallel=True, cache=True)
+def factor_phase(loss, margin, temperature, size, scores, factors, losses, violations, active):  # type: ignore[no-untyped-def]
+    """Write the losses of `size` positives, and their derivatives by the scores."""
+    for b in prange(size):
+        losses[b], violations[b], active[b] = loss_and_factors(loss, margin, temperature, scores, factors, b)
+
+
+@njit(parallel=True, cache=True)
+def deal_phase(size, at_head, by_head, by_tail, gradients):  # type: ignore[no-untyped-def]
+    """Bring the gradients by both ends of positives and negatives to the rows of `gradients` (see `_gradients`).
+
+    Rows b (1 + K) of `by_head` and `by_tail` are those of positive b, and its K negatives follow. There is no row of a relation.
+    """
+    count = at_head.shape[1]
+    for b in prange(size):
+        own, base = b * (1 + count), b * (3 + count)
+        for i in range(by_head.shape[1]):
+            head, tail = by_head[own, i], by_tail[own, i]
+            for j in range(count):
+                if at_head[b, j]:
+                    gradients[base + 3 + j, i] = by_head[own + 1 + j, i]
+                    tail += by_tail[own + 1 + j, i]
+                else:
+                    gradients[base + 3 + j, i] = by_tail[own + 1 + j, i]
+                    head += by_head[own + 1 + j, i]
+            gradients[base, i] = head
+            gradients[base + 1, i] = tail
+
+
 @njit(parallel=True, fastmath=FAST, cache=True)
 def update_phase(  # type: ignore[no-untyped-def]
     parts, triples, start, stop, step, negatives, factors, gradients, active, slots, touched, num_entities, vectors, first,
@@ -149,9 +178,10 @@ def update_phase(  # type: ignore[no-untyped-def]
     """Phase two: add up the gradients of each row in the order of the batch and take one step on it.
 
     The sum of a row stands in the place of its first gradient, whose number is kept in the row's slot; `touched` has room for the
-    rows of each part. Rates, penalties and constraints are those of entities and of relations.
+    rows of each part. Rates, penalties and constraints are those of entities and of relations; there may be no rows of relations.
     """
     width = 3 + negatives.shape[1]
+    relations = len(vectors) > num_entities
     size = vectors.shape[1]
     for part in prange(parts):
         found = 0
@@ -159,7 +189,7 @@ def update_phase(  # type: ignore[no-untyped-def]
             if not active[b]:
                 continue
             for c in range(width):
-                if c > 2 and factors[b, c - 2] == 0:
+                if (c > 2 and factors[b, c - 2] == 0) or (c == 2 and not relations):
                     continue
                 row = np.int64(negatives[b, c - 3] if c > 2 else triples[start + b, 2 * c if c < 2 else 1])
                 if c == 2:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -13,6 +16,12 @@ from transa.errors import InputError
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
+
+Array = npt.NDArray[Any]
+#: Gradients by heads, by tails and by each table of the relation.
+Gradients = tuple[Array, Array, dict[str, Array]]
+#: Scores of some triples, and what turns the derivatives of a loss by them into gradients.
+Differentiated = tuple[Array, Callable[[Array], Gradients]]
 
 #: What a model has parameters for: each entity, each relation, all together.
 ROLES = ("entity", "relation", "shared")
@@ -81,6 +90,8 @@ class Model:
     solvers: ClassVar[tuple[str, ...]] = ("gradient",)
     #: Whether triples are scored relation by relation, so that the work is matrix products.
     grouped: ClassVar[bool] = False
+    #: Whether `differentiate` and `differentiate_excess` are there, with which a grouped model is trained without autograd.
+    by_hand: ClassVar[bool] = False
 
     def __init__(self, num_entities: int, num_relations: int, dim: int = 50) -> None:
         if dim < 1:
@@ -119,6 +130,14 @@ class Model:
 
         Called as `score` is, for the positives of a batch; its sum, times `soft_penalty`, joins the loss.
         """
+        return None
+
+    def differentiate(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
+        """Return the scores of triples of one relation, given the vectors of heads and tails as rows, and the way back."""
+        raise NotImplementedError
+
+    def differentiate_excess(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated | None:
+        """Return the same of `excess`, or None where there is none."""
         return None
 
     def adapt(self, graph: KnowledgeGraph, seed: int) -> None:
@@ -227,6 +246,17 @@ def length(e: Tensor, norm: int, root: bool) -> Tensor:
         return e.abs().sum(-1)
     squared = e.square().sum(-1)
     return square_root(squared) if root else squared
+
+
+def length_and_slopes(e: Array, norm: int, root: bool) -> tuple[Array, Array]:
+    """Return `length` of each row, and its derivatives by the entries."""
+    if norm == 1:
+        return np.abs(e).sum(1), np.sign(e)
+    squared = np.einsum("ij,ij->i", e, e)
+    if not root:
+        return squared, 2 * e
+    values = np.sqrt(np.maximum(squared, 1e-24))
+    return values, e / values[:, None]
 
 
 def glorot(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:

@@ -5,10 +5,13 @@ Socher, Chen, Manning, Ng: *Reasoning With Neural Tensor Networks for Knowledge 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
 import torch
 from torch import Tensor
 
-from transa.models.base import Rows, bilinear, glorot
+from transa.models.base import Array, Differentiated, Gradients, Rows, bilinear, glorot
 from transa.models.slm import SLM
 
 
@@ -50,3 +53,21 @@ class NTN(SLM):
         products = torch.stack([bilinear(h, matrix, t) for matrix in relation.tensor], dim=-1)
         layer = products + h @ relation.head.T + t @ relation.tail.T + relation.bias
         return -(torch.tanh(layer) @ relation.output)
+
+    def differentiate(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
+        """As SLM's, and two products for each slice."""
+        tensor = relation["tensor"]
+        left = head @ tensor  # (slices, triples, k)
+        scores, through = self.through_layer(
+            head, relation, tail, np.einsum("sij,ij->is", left, tail) + relation["bias"]
+        )
+
+        def back(factors: Array) -> Gradients:
+            g, (by_head, by_tail, tables) = through(factors)
+            inside = g.T[:, :, None]
+            weighted = inside * tail
+            by_head += (weighted @ tensor.transpose(0, 2, 1)).sum(0)
+            by_tail += (inside * left).sum(0)
+            return by_head, by_tail, {**tables, "tensor": head.T @ weighted, "bias": g.sum(0)}
+
+        return scores, back

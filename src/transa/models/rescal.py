@@ -5,10 +5,13 @@ Nickel, Tresp, Kriegel: *A Three-Way Model for Collective Learning on Multi-Rela
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
 import torch
 from torch import Tensor
 
-from transa.models.base import Model, Rows, bilinear, glorot
+from transa.models.base import Array, Differentiated, Gradients, Model, Rows, bilinear, glorot
 
 
 class RESCAL(Model):
@@ -26,6 +29,7 @@ class RESCAL(Model):
     size = "n k + m k^2"
     cost = "k^2"
     grouped = True
+    by_hand = True
     solvers = ("gradient", "als")
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
@@ -39,3 +43,14 @@ class RESCAL(Model):
     def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
         """Return the negative bilinear form."""
         return -bilinear(head.vector, relation.matrix, tail.vector)
+
+    def differentiate(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
+        """Two more products lead back."""
+        matrix = relation["matrix"]
+        left = head @ matrix
+
+        def back(factors: Array) -> Gradients:
+            weighted = -factors[:, None] * tail
+            return weighted @ matrix.T, -factors[:, None] * left, {"matrix": head.T @ weighted}
+
+        return -np.einsum("ij,ij->i", left, tail), back

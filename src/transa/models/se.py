@@ -5,10 +5,22 @@ Bordes, Weston, Collobert, Bengio: *Learning Structured Embeddings of Knowledge 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
-from transa.models.base import Model, Rows, check_choice, glorot, length
+from transa.models.base import (
+    Array,
+    Differentiated,
+    Gradients,
+    Model,
+    Rows,
+    check_choice,
+    glorot,
+    length,
+    length_and_slopes,
+)
 
 
 class SE(Model):
@@ -32,6 +44,7 @@ class SE(Model):
     cost = "2 k^2"
     options = ("norm",)
     grouped = True
+    by_hand = True
 
     def __init__(self, num_entities: int, num_relations: int, dim: int = 50, norm: int = 1) -> None:
         super().__init__(num_entities, num_relations, dim)
@@ -52,3 +65,14 @@ class SE(Model):
         """Return the distance of the two ends."""
         e = head.vector @ relation.head.T - tail.vector @ relation.tail.T
         return length(e, self.norm, root=True)
+
+    def differentiate(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
+        """Two products for each end lead back."""
+        left, right = relation["head"], relation["tail"]
+        scores, slopes = length_and_slopes(head @ left.T - tail @ right.T, self.norm, root=True)
+
+        def back(factors: Array) -> Gradients:
+            g = factors[:, None] * slopes
+            return g @ left, -(g @ right), {"head": g.T @ head, "tail": -(g.T @ tail)}
+
+        return scores, back

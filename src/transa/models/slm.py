@@ -5,10 +5,13 @@ Socher, Chen, Manning, Ng: *Reasoning With Neural Tensor Networks for Knowledge 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
+import numpy as np
 import torch
 from torch import Tensor
 
-from transa.models.base import Model, Rows, glorot
+from transa.models.base import Array, Differentiated, Gradients, Model, Rows, glorot
 
 
 class SLM(Model):
@@ -30,6 +33,7 @@ class SLM(Model):
     cost = "2 s k"
     options = ("hidden",)
     grouped = True
+    by_hand = True
 
     def __init__(self, num_entities: int, num_relations: int, dim: int = 50, hidden: int | None = None) -> None:
         super().__init__(num_entities, num_relations, dim)
@@ -51,3 +55,22 @@ class SLM(Model):
         """Return the negative output of the network."""
         layer = head.vector @ relation.head.T + tail.vector @ relation.tail.T
         return -(torch.tanh(layer) @ relation.output)
+
+    def differentiate(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
+        """Two products for each end lead back."""
+        scores, back = self.through_layer(head, relation, tail, 0.0)
+        return scores, lambda factors: back(factors)[1]
+
+    def through_layer(
+        self, head: Array, relation: Mapping[str, Array], tail: Array, further: Array | float
+    ) -> tuple[Array, Callable[[Array], tuple[Array, Gradients]]]:
+        """Return scores with something further added inside the tanh, and the way back to what is inside and before it."""
+        left, right, output = relation["head"], relation["tail"], relation["output"]
+        layer = np.tanh(head @ left.T + tail @ right.T + further)
+
+        def back(factors: Array) -> tuple[Array, Gradients]:
+            g = -factors[:, None] * output * (1 - layer * layer)
+            tables = {"head": g.T @ head, "tail": g.T @ tail, "output": -(factors @ layer)}
+            return g, (g @ left, g @ right, tables)
+
+        return -(layer @ output), back

@@ -5,12 +5,23 @@ Lin, Liu, Sun, Liu, Zhu: *Learning Entity and Relation Embeddings for Knowledge 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from transa.models.base import Model, Rows, check_choice, length
+from transa.models.base import (
+    Array,
+    Differentiated,
+    Gradients,
+    Model,
+    Rows,
+    check_choice,
+    length,
+    length_and_slopes,
+)
 
 
 class TransR(Model):
@@ -38,6 +49,7 @@ class TransR(Model):
     cost = "2 k d"
     options: ClassVar[tuple[str, ...]] = ("relation_dim", "norm", "root")
     grouped = True
+    by_hand = True
     from_transe = True
 
     def __init__(
@@ -78,3 +90,28 @@ class TransR(Model):
         """Return by how much the squared norms of projected entities exceed 1."""
         ends = torch.stack([head.vector, tail.vector]) @ relation.matrix
         return (ends.square().sum(-1) - 1).clamp(min=0).sum(0)
+
+    def differentiate(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
+        """Two more products lead back."""
+        matrix, between = relation["matrix"], head - tail
+        scores, slopes = length_and_slopes(between @ matrix + relation["vector"], self.norm, self.root)
+
+        def back(factors: Array) -> Gradients:
+            g = factors[:, None] * slopes
+            by_head = g @ matrix.T
+            return by_head, -by_head, {"vector": g.sum(0), "matrix": between.T @ g}
+
+        return scores, back
+
+    def differentiate_excess(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
+        """Of heads and tails together."""
+        matrix, ends = relation["matrix"], np.concatenate([head, tail])
+        projected = ends @ matrix
+        beyond = np.maximum(np.einsum("ij,ij->i", projected, projected) - 1, 0)
+
+        def back(factors: Array) -> Gradients:
+            g = (2 * np.tile(factors, 2) * (beyond > 0))[:, None] * projected
+            by_head, by_tail = np.split(g @ matrix.T, 2)
+            return by_head, by_tail, {"matrix": ends.T @ g}
+
+        return beyond.reshape(2, -1).sum(0), back

@@ -82,6 +82,10 @@ def choose_engine(
         from transa.training.torch_engine import TorchEngine
 
         return TorchEngine(model, graph, recipe, device)
+    if model.by_hand:
+        from transa.training.group_engine import GroupEngine
+
+        return GroupEngine(model, graph, recipe)
     from transa.training.numba_engine import NumbaEngine
 
     return NumbaEngine(model, graph, recipe, lock_free=lock_free)
@@ -90,7 +94,7 @@ def choose_engine(
 def _why_not_numba(model: Model, recipe: Recipe, device: str) -> str:
     if device != "cpu":
         return f"it runs on the CPU and the device is {device}"
-    if model.kernel() is None:
+    if model.kernel() is None and not model.by_hand:
         return f"it has no kernel for {model.name}"
     if model.grouped and recipe.learns_metric:
         return "it does not learn a full metric by gradient"

@@ -22,7 +22,7 @@ from transa.training.losses import LOSSES
 from transa.training.optimizers import state_shapes
 from transa.training.recipe import Recipe
 from transa.training.rounds import Batch, Rounds
-from transa.training.settings import table_settings
+from transa.training.settings import decay_all, table_settings
 
 #: Corruptions that are drawn at once, for as many batches as it takes.
 DRAWN = 1 << 18
@@ -43,13 +43,9 @@ class NumbaEngine:
     """
 
     def __init__(self, model: Model, graph: KnowledgeGraph, recipe: Recipe, *, lock_free: bool = False) -> None:
-        kernel = model.kernel()
-        if kernel is None:
-            raise ValueError(f"{model.name} has no kernel")
         self.name = "numba, lock-free" if lock_free else "numba"
         self.model = model
         self.recipe = recipe
-        self.kernel = kernel
         self.lock_free = lock_free
         batch = LOCK_FREE_BATCH if lock_free else recipe.batch
         self.rounds = Rounds(graph, sampling=recipe.sampling, seed=recipe.seed, batch=batch, grouped=model.grouped)
@@ -60,6 +56,10 @@ class NumbaEngine:
 
     def _bind(self, model: Model) -> None:
         """Put entities and relations into one table, of which the model's tensors become views."""
+        kernel = model.kernel()
+        if kernel is None:
+            raise ValueError(f"{model.name} has no kernel")
+        self.kernel = kernel
         entities = model.entity.vector
         relations = model.relation.get("vector", torch.zeros(model.num_relations, model.dim, dtype=entities.dtype))
         together = torch.cat([entities, relations])
@@ -78,7 +78,7 @@ class NumbaEngine:
         self.normal = None if normal is None else normal.numpy()
 
     def _configure(self, recipe: Recipe) -> None:
-        settings = table_settings(self.model, recipe)
+        settings = self.settings = table_settings(self.model, recipe)
         entity = settings["entity.vector"]
         relation = settings.get("relation.vector")
         self.optimizer = entity.optimizer
@@ -135,9 +135,7 @@ class NumbaEngine:
                 size = batch.stop - batch.start
                 loss += float(self.losses[:size].sum())
                 violations += int(self.violations[:size].sum())
-        if self.recipe.penalty_rows == "all" and self.recipe.penalty:
-            for table, rate in zip(np.split(self.vectors, [self.model.num_entities]), rates, strict=True):
-                table *= 1 - 2 * self.vectors.dtype.type(self.recipe.penalty) * rate
+        decay_all(self.model, self.recipe, self.settings, factor)
         return RoundReport(loss / len(self.rounds), violations / (len(self.rounds) * self.recipe.negatives))
 
     def _objective(self) -> tuple[Any, ...]:

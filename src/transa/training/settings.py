@@ -39,3 +39,11 @@ def table_settings(model: Model, recipe: Recipe) -> dict[str, TableSettings]:
             constraint = NON_NEGATIVE if recipe.model == "transa" and recipe.metric_clip else FREE
             settings[name] = TableSettings(optimizer, recipe.metric_rate, recipe.metric_penalty, constraint)
     return settings
+
+
+def decay_all(model: Model, recipe: Recipe, settings: dict[str, TableSettings], rate_factor: float) -> None:
+    """Take the round's one step against C * |row|^2 on every vector, where the recipe says all rows."""
+    if recipe.penalty_rows == "all" and recipe.penalty:
+        for name, table in model.tensors().items():
+            if name.endswith(".vector"):
+                table.mul_(1 - 2 * recipe.penalty * settings[name].rate * rate_factor)

@@ -17,7 +17,7 @@ from transa.training.losses import LOSSES, loss_of
 from transa.training.optimizers import state_shapes, update_rows
 from transa.training.recipe import Recipe
 from transa.training.rounds import Batch, Rounds
-from transa.training.settings import TableSettings, table_settings
+from transa.training.settings import decay_all, table_settings
 
 
 class TorchEngine:
@@ -186,11 +186,3 @@ def _split(rows: Rows, sizes: list[int]) -> list[Rows]:
 
 def _positives(rows: Rows) -> Rows:
     return Rows({name: table[:, :1] for name, table in rows.items()})
-
-
-def decay_all(model: Model, recipe: Recipe, settings: dict[str, TableSettings], rate_factor: float) -> None:
-    """Take the round's one step against C * |row|^2 on every vector, where the recipe says all rows."""
-    if recipe.penalty_rows == "all" and recipe.penalty:
-        for name, table in model.tensors().items():
-            if name.endswith(".vector"):
-                table.mul_(1 - 2 * recipe.penalty * settings[name].rate * rate_factor)
