@@ -19,11 +19,8 @@ test: $(VENV)/.installed-test
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/training.py
-<<<<<<< HEAD
 	$(BIN)/python benchmarks/ranking.py
-=======
 	$(BIN)/python benchmarks/models.py
->>>>>>> transh
 
 install: $(VENV)/.installed
 
