@@ -1,4 +1,4 @@
-"""Write the README's speed table from results/, so that no figure is typed.
+"""Write the tables of README and docs from results/, so that no figure is typed.
 
 python benchmarks/tables.py
 """
@@ -8,14 +8,58 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- speed:begin -->", "<!-- speed:end -->"
+#: Multiplications for one residual: score, and score with gradient.
+OPERATIONS = {
+    "transh": ("3 k", "11 k"),
+    "transr": ("k d", "3 k d, and 6 k d a positive for its soft constraint"),
+    "se": ("2 k²", "6 k²"),
+    "ntn": ("s k² + 2 s k, s = 2", "3 s k² + 6 s k"),
+    "rescal": ("k²", "3 k²"),
+}
+GROWN = {
+    "start_only": "start only",
+    "extend": "extend",
+    "extend_refine_5": "extend and 5 rounds",
+    "trained_on_all": "trained on all",
+}
+
+
+def read(name: str) -> Any:
+    return json.loads((ROOT / "results" / f"{name}.json").read_text())
+
+
+def model_table() -> str:
+    models = read("benchmark_models")
+    rows = ["| model | score | with gradient | triples/s | PyKEEN | ratio |", "|---|---|---|---|---|---|"]
+    for name, (score, gradient) in OPERATIONS.items():
+        pace = models[name]["triples_per_second"]
+        peer = max(value for system, value in pace.items() if system.startswith("pykeen"))
+        rows.append(
+            f"| {name} | {score} | {gradient} | {pace['transa']:,.0f} | {peer:,.0f} | {models[name]['ratio']:.1f} |"
+        )
+    return "\n".join(rows)
+
+
+def extending_table() -> str:
+    found = read("benchmark_extending")
+    rows = [f"| | random | {' | '.join(GROWN.values())} |", "|---|" + "---|" * (1 + len(GROWN))]
+    for name in ("umls", "wn18"):
+        part = found[name]
+        title = f"{name.upper()}, {part['held_out']:,} of {part['entities']:,} entities, {part['test_triples']} test triples"
+        rows.append(
+            f"| {title}: MRR | {part['random_mrr']:.2g} | "
+            + " | ".join(f"{part[key]['mrr']:.3f}" for key in GROWN)
+            + " |"
+        )
+        rows.append("| Hits@10 | | " + " | ".join(f"{part[key]['hits@10']:.1%}" for key in GROWN) + " |")
+    return "\n".join(rows)
 
 
 def speed_table() -> str:
-    reading = json.loads((ROOT / "results" / "benchmark_reading.json").read_text())
-    training = json.loads((ROOT / "results" / "benchmark_training.json").read_text())
+    reading, training, ranking = read("benchmark_reading"), read("benchmark_training"), read("benchmark_ranking")
     rows = [
         "| task | transa | PyKEEN | ratio |",
         "|---|---|---|---|",
@@ -31,7 +75,6 @@ def speed_table() -> str:
                 f"| TransE round, {name.upper()}, k={dim}, {label} | {part[mode]['seconds_per_round'] * 1e3:.0f} ms "
                 f"| {peer * 1e3:.0f} ms | {part[f'{mode}_ratio']:.0f} |"
             )
-    ranking = json.loads((ROOT / "results" / "benchmark_ranking.json").read_text())
     mine, whole = ranking["fb15k"]["transe"]["seconds"], ranking["pykeen"]["seconds_per_triple"] * 59_071
     rows.append(
         f"| exact ranks of FB15K's test split, TransE, k=200 | {mine:.1f} s | {whole:.0f} s (from 500 triples) "
@@ -59,7 +102,14 @@ def speed_table() -> str:
     return "\n".join(rows)
 
 
+def fill(path: str, name: str, table: str) -> None:
+    """Put a table between its marks."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    file = ROOT / path
+    file.write_text(re.sub(f"{begin}.*?{end}", lambda _: f"{begin}\n{table}\n{end}", file.read_text(), flags=re.DOTALL))
+
+
 if __name__ == "__main__":
-    readme = ROOT / "README.md"
-    text = readme.read_text()
-    readme.write_text(re.sub(f"{BEGIN}.*?{END}", f"{BEGIN}\n{speed_table()}\n{END}", text, flags=re.DOTALL))
+    fill("README.md", "speed", speed_table())
+    fill("docs/training.md", "models", model_table())
+    fill("docs/inference.md", "extending", extending_table())
