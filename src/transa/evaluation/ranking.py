@@ -146,7 +146,7 @@ class Kernels:
 
     def _analyse(self, relations: npt.NDArray[np.int64]) -> None:
         """Bring the eigenpairs of some relations' metrics."""
-        from transa.kernels.ranking import spectra
+        from transa.kernels.bounds import spectra
 
         wanted = relations[~self._analysed[relations]]
         if len(wanted) or self.spectrum is None:

@@ -1,0 +1,319 @@
+"""Scores of many entities against a query, and bounds of them: what ranking decides by.
+
+A score comes with a limit of its rounding error; that of the full metric as bounds, from its outer eigenpairs. See
+`transa.kernels.ranking` for how these are used and what they cost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from transa.kernels.codes import L1
+from transa.kernels.scores import FAST
+
+#: Queries that go through the entities at the same time.
+TOGETHER = 4
+#: Residuals that are multiplied at once.
+ROWS = 512
+#: Eigenvectors that bound the full metric where one is not enough.
+AXES = 8
+
+
+@njit(parallel=True, cache=True)
+def spectra(metric, wanted):  # type: ignore[no-untyped-def]
+    """Return the outer eigenpairs of each W_r that is `wanted`: axes, their eigenvalues, and the range of the others.
+
+    Axes are taken one by one from that end of the spectrum where the range of what is left shrinks most. The ranges are those after the
+    first axis and after all of them: (smallest, largest, smallest, largest); a fifth number is 0 where no entry of W_r is negative, and
+    otherwise the largest sum of absolute entries in a row.
+    """
+    size = metric.shape[1]
+    number = min(AXES, size)
+    axes = np.zeros((len(metric), number, size), metric.dtype)
+    values = np.zeros((len(metric), number), np.float64)
+    ranges = np.zeros((len(metric), 5), np.float64)
+    for turn in prange(len(wanted)):
+        relation = wanted[turn]
+        whole = metric[relation].astype(np.float64)
+        found, vectors = np.linalg.eigh((whole + whole.T) / 2)
+        low, high = 0, size - 1
+        for axis in range(number):
+            upwards = low == high or found[high] - found[high - 1] >= found[low + 1] - found[low]
+            taken = high if upwards else low
+            low, high = (low, high - 1) if upwards else (low + 1, high)
+            values[relation, axis] = found[taken]
+            for i in range(size):
+                axes[relation, axis, i] = vectors[i, taken]
+            if axis == 0 or axis == number - 1:
+                place = 0 if axis == 0 else 2
+                ranges[relation, place] = found[low] if low <= high else 0.0
+                ranges[relation, place + 1] = found[high] if low <= high else 0.0
+        if number == 1:
+            ranges[relation, 2:4] = ranges[relation, :2]
+        if whole.min() < 0:
+            ranges[relation, 4] = np.abs(whole).sum(1).max()
+    return axes, values, ranges
+
+
+@njit(fastmath=FAST, forceinline=True)
+def fill_queries(block, end, sign, fixed, relations, entities, shifts, query, rounded):  # type: ignore[no-untyped-def]
+    """Write a block of queries, in double precision and rounded."""
+    for q in range(block, end):
+        for i in range(entities.shape[1]):
+            value = np.float64(entities[fixed[q], i]) + sign * np.float64(shifts[relations[q], i])
+            query[q - block, i] = value
+            rounded[q - block, i] = value
+
+
+@njit(forceinline=True)
+def exact_score(kind, query, b, entities, x, metric, relation, squared, signed, scratch):  # type: ignore[no-untyped-def]
+    """Return the score in double precision; no sum is reordered, so that equal entities have equal scores wherever they stand."""
+    size = entities.shape[1]
+    total = 0.0
+    if metric is None:
+        for i in range(size):
+            e = query[b, i] - np.float64(entities[x, i])
+            total += abs(e) if kind == L1 else e * e
+    elif squared is not None:
+        for i in range(size):
+            e = query[b, i] - np.float64(entities[x, i])
+            scratch[0, i] = e if signed is not None else abs(e)
+            scratch[1, i] = 0.0
+        for i in range(size):
+            for j in range(size):
+                scratch[1, j] += scratch[0, i] * np.float64(metric[relation, i, j])
+        for i in range(size):
+            total += scratch[0, i] * scratch[1, i]
+    else:
+        for i in range(size):
+            e = abs(query[b, i] - np.float64(entities[x, i]))
+            scratch[0, i] = e
+            total += np.float64(metric[relation, 0, i]) * e * e
+        for m in range(1, metric.shape[1]):
+            part = 0.0
+            for i in range(size):
+                part += np.float64(metric[relation, m, i]) * scratch[0, i]
+            total += part * part
+    return total
+
+
+@njit(forceinline=True)
+def extent_of(kind, query, b, reach, metric, squared, relation, signed):  # type: ignore[no-untyped-def]
+    """Return the score of a residual that no entity exceeds, all terms taken absolute: what rounding errors are relative to.
+
+    A sum of k products has an error of at most k roundoffs of the sum of its absolute terms (Higham 2002); squares of sums have twice
+    that, and the rounding of the residual and of the limits compared with comes on top.
+    """
+    size = query.shape[1]
+    total = 0.0
+    for i in range(size):
+        e = abs(query[b, i]) + reach[i]
+        if metric is None:
+            total += e if kind == L1 else e * e
+        elif squared is not None:
+            for j in range(size):
+                total += e * abs(metric[relation, i, j]) * (abs(query[b, j]) + reach[j])
+        else:
+            total += abs(metric[relation, 0, i]) * e * e
+    if metric is not None and squared is None:
+        for m in range(1, metric.shape[1]):
+            part = 0.0
+            for i in range(size):
+                part += abs(metric[relation, m, i]) * (abs(query[b, i]) + reach[i])
+            total += part * part
+    if signed is not None:
+        total *= 4
+    return total
+
+
+@njit(forceinline=True)
+def slack_of(query, b, reach, spectrum, relation, errors, extent):  # type: ignore[no-untyped-def]
+    """Bound the error of the scores, or bounds, of a query; of the full metric only what is not relative to the bounds themselves."""
+    if spectrum is None:
+        return errors[1] * extent
+    squares = 0.0
+    for i in range(query.shape[1]):
+        squares += (abs(query[b, i]) + reach[i]) ** 2
+    return errors[0] * (extent + _weight(spectrum, relation) * squares)
+
+
+@njit(forceinline=True)
+def _weight(spectrum, relation):  # type: ignore[no-untyped-def]
+    """Return the factor of |a|^2 that the terms of the bounds of a^T W a do not exceed."""
+    _, values, ranges = spectrum
+    weight = 0.0
+    for place in range(4):
+        weight = max(weight, abs(ranges[relation, place]))
+    for axis in range(values.shape[1]):
+        weight += abs(values[relation, axis])
+    return 2 * weight
+
+
+@njit(fastmath=FAST, forceinline=True)
+def bound(kind, rounded, q, entities, begin, width, metric, spectrum, relation, errors, lower, upper):  # type: ignore[no-untyped-def]
+    """Write the scores of queries q to q + 3 to `lower`, or for the full metric bounds of them to `lower` and `upper`."""
+    size = entities.shape[1]
+    zero = entities.dtype.type(0)
+    for x in range(width):
+        row = begin + x
+        a, b, c, d = zero, zero, zero, zero
+        if metric is None:
+            if kind == L1:
+                for i in range(size):
+                    v = entities[row, i]
+                    a += abs(rounded[q, i] - v)
+                    b += abs(rounded[q + 1, i] - v)
+                    c += abs(rounded[q + 2, i] - v)
+                    d += abs(rounded[q + 3, i] - v)
+            else:
+                for i in range(size):
+                    v = entities[row, i]
+                    a += (rounded[q, i] - v) * (rounded[q, i] - v)
+                    b += (rounded[q + 1, i] - v) * (rounded[q + 1, i] - v)
+                    c += (rounded[q + 2, i] - v) * (rounded[q + 2, i] - v)
+                    d += (rounded[q + 3, i] - v) * (rounded[q + 3, i] - v)
+            lower[q, x], lower[q + 1, x], lower[q + 2, x], lower[q + 3, x] = a, b, c, d
+        elif spectrum is not None:
+            axes, values, ranges = spectrum
+            a2, b2, c2, d2 = zero, zero, zero, zero
+            for i in range(size):
+                v, u = entities[row, i], axes[relation, 0, i]
+                e = abs(rounded[q, i] - v)
+                a += u * e
+                a2 += e * e
+                e = abs(rounded[q + 1, i] - v)
+                b += u * e
+                b2 += e * e
+                e = abs(rounded[q + 2, i] - v)
+                c += u * e
+                c2 += e * e
+                e = abs(rounded[q + 3, i] - v)
+                d += u * e
+                d2 += e * e
+            error = errors[1] * _weight(spectrum, relation)
+            below = entities.dtype.type(values[relation, 0] - ranges[relation, 0])
+            above = entities.dtype.type(values[relation, 0] - ranges[relation, 1])
+            least = entities.dtype.type(ranges[relation, 0] - error)
+            most = entities.dtype.type(ranges[relation, 1] + error)
+            a, b, c, d = a * a, b * b, c * c, d * d
+            lower[q, x], upper[q, x] = below * a + least * a2, above * a + most * a2
+            lower[q + 1, x], upper[q + 1, x] = below * b + least * b2, above * b + most * b2
+            lower[q + 2, x], upper[q + 2, x] = below * c + least * c2, above * c + most * c2
+            lower[q + 3, x], upper[q + 3, x] = below * d + least * d2, above * d + most * d2
+        else:
+            for other in range(q, q + TOGETHER):
+                total = zero
+                for i in range(size):
+                    e = rounded[other, i] - entities[row, i]
+                    total += metric[relation, 0, i] * e * e
+                for m in range(1, metric.shape[1]):
+                    part = zero
+                    for i in range(size):
+                        part += metric[relation, m, i] * abs(rounded[other, i] - entities[row, i])
+                    total += part * part
+                lower[other, x] = total
+
+
+@njit(fastmath=FAST, forceinline=True)
+def bound_signed(rounded, count, bent, own, metric, lower, width):  # type: ignore[no-untyped-def]
+    """Write (q - x)^T W (q - x) of a block of queries to `lower`: bent is W x, own is x^T W x."""
+    crossed = np.dot(rounded, bent.T)
+    turned = np.dot(rounded, metric)
+    for q in range(count):
+        square = rounded.dtype.type(0)
+        for i in range(rounded.shape[1]):
+            square += turned[q, i] * rounded[q, i]
+        for x in range(width):
+            lower[q, x] = square - 2 * crossed[q, x] + own[x]
+
+
+@njit(fastmath=FAST, forceinline=True)
+def row_products(left, right, begin):  # type: ignore[no-untyped-def]
+    """Return the product of each row of `left` with that of `right`, which start at `begin`."""
+    found = np.empty(len(left), left.dtype)
+    for row in range(len(left)):
+        total = left.dtype.type(0)
+        for i in range(left.shape[1]):
+            total += left[row, i] * right[begin + row, i]
+        found[row] = total
+    return found
+
+
+@njit(fastmath=FAST, forceinline=True)
+def tighten(  # type: ignore[no-untyped-def]
+    block, end, first, rounded, entities, begin, width, metric, spectrum, relation, target_offsets, levels, slacks, lower, upper,
+    listed, queries, rows, errors,
+):  # fmt: skip
+    """Bound again what is open against any target of its query: with all axes, then with the metric itself; return how often."""
+    size = entities.shape[1]
+    like = entities.dtype.type
+    axes, values, ranges = spectrum
+    number = values.shape[1]
+    weight = _weight(spectrum, relation)
+    found = 0
+    for q in range(block, end):
+        b = q - block
+        for t in range(target_offsets[q], target_offsets[q + 1]):
+            level = levels[t - target_offsets[first]]
+            low, high = like(level - slacks[q - first]), like(level + slacks[q - first])
+            for x in range(width):
+                if lower[b, x] <= high and low <= upper[b, x] < np.inf and not listed[b, x]:
+                    listed[b, x] = True
+                    queries[found], rows[found] = b, x
+                    found += 1
+    for fully in range(2):
+        if fully:  # what is still open
+            left = 0
+            for entry in range(found):
+                b, x = queries[entry], rows[entry]
+                listed[b, x] = False
+                q = block + b
+                open_ = False
+                for t in range(target_offsets[q], target_offsets[q + 1]):
+                    level = levels[t - target_offsets[first]]
+                    open_ = open_ or (
+                        lower[b, x] <= like(level + slacks[q - first])
+                        and upper[b, x] >= like(level - slacks[q - first])
+                    )
+                if open_:
+                    queries[left], rows[left] = b, x
+                    left += 1
+            found = left
+        for start in range(0, found, ROWS):
+            stop = min(start + ROWS, found)
+            residuals = residuals_of(rounded, entities, begin, queries, rows, start, stop, None)
+            products = np.dot(residuals, metric[relation]) if fully else np.dot(residuals, axes[relation].T)
+            for entry in range(start, stop):
+                row = entry - start
+                square = value = like(0)
+                for i in range(size):
+                    square += residuals[row, i] * residuals[row, i]
+                if fully:
+                    for i in range(size):
+                        value += products[row, i] * residuals[row, i]
+                    mixed = like(ranges[relation, 4])
+                    error = like(errors[1]) * (value if mixed == 0 else mixed * square)
+                    lower[queries[entry], rows[entry]] = value - error
+                    upper[queries[entry], rows[entry]] = value + error
+                else:
+                    error = like(errors[1] * weight) * square
+                    for axis in range(number):
+                        part = products[row, axis] * products[row, axis]
+                        value += like(values[relation, axis]) * part
+                        square -= part
+                    lower[queries[entry], rows[entry]] = value + like(ranges[relation, 2]) * square - error
+                    upper[queries[entry], rows[entry]] = value + like(ranges[relation, 3]) * square + error
+    return found
+
+
+@njit(fastmath=FAST, forceinline=True)
+def residuals_of(query, entities, begin, queries, rows, start, stop, signed):  # type: ignore[no-untyped-def]
+    """Return the residuals of listed pairs of query and entity, or their absolute values, in the precision of the query."""
+    residuals = np.empty((stop - start, entities.shape[1]), query.dtype)
+    for entry in range(start, stop):
+        b, x = queries[entry], begin + rows[entry]
+        for i in range(entities.shape[1]):
+            e = query[b, i] - query.dtype.type(entities[x, i])
+            residuals[entry - start, i] = e if signed is not None else abs(e)
+    return residuals
