@@ -49,6 +49,41 @@ def allowed(row: Row, entities: int, facts: set[Row]) -> set[Row]:
     return (other_heads | other_tails) - facts
 
 
+def typed(row: Row, facts: set[Row], choices: set[Row]) -> set[Row]:
+    """Those of `choices` whose head and tail have the relation elsewhere; all of them where there are none."""
+    relation = row[1]
+    heads = {head for head, other, _ in facts if other == relation}
+    tails = {tail for _, other, tail in facts if other == relation}
+    return {choice for choice in choices if choice[0] in heads and choice[2] in tails} or choices
+
+
+@given(graph=graphs(), sampling=st.sampled_from(["uniform", "bern"]), seed=st.integers(0, 2**63 - 1))
+@settings(deadline=None, max_examples=200)
+def test_typed_corruptions_are_exactly_those_that_the_relation_has_elsewhere(
+    graph: tuple[int, int, set[Row]], sampling: Sampling, seed: int
+) -> None:
+    entities, relations, facts = graph
+    corruptor = Corruptor(KnownFacts(array(facts), entities, relations), sampling, seed, typed=True)
+    rows = [row for row in sorted(facts) if allowed(row, entities, facts)]
+    out = corruptor.corrupt(array(rows), 50)
+    for row, corruptions in zip(rows, out.tolist(), strict=True):
+        drawn, choices = set(map(tuple, corruptions)), typed(row, facts, allowed(row, entities, facts))
+        assert drawn <= choices
+        if sampling == "uniform" and len(choices) == 1:
+            assert drawn == choices
+
+
+def test_typed_corruptions_are_even() -> None:
+    facts = [(0, 0, 5), (0, 0, 6), (1, 0, 7), (2, 0, 8), (3, 0, 9), (3, 1, 4), (0, 1, 5)]
+    corruptor = Corruptor(KnownFacts(array(facts), 10, 2), "uniform", typed=True)
+    drawn = corruptor.corrupt(array([(0, 0, 5)]), 6000)[0]
+    tails = np.bincount(drawn[drawn[:, 0] == 0, 2], minlength=10)
+    heads = np.bincount(drawn[drawn[:, 2] == 5, 0], minlength=10)
+    assert set(np.flatnonzero(tails)) == {7, 8, 9}
+    assert set(np.flatnonzero(heads)) == {1, 2, 3}
+    assert min(stats.chisquare(tails[7:]).pvalue, stats.chisquare(heads[1:4]).pvalue) > 1e-4
+
+
 @given(graph=graphs(), sampling=st.sampled_from(["uniform", "bern"]), seed=st.integers(0, 2**63 - 1))
 @settings(deadline=None, max_examples=200)
 def test_a_corruption_is_never_known_and_differs_on_one_side(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transa.kernels.facts import absent, contains, corrupt_one, find
+from transa.kernels.facts import Candidates, absent, contains, corrupt_one, find
 
 answers = st.sets(st.integers(0, 30), max_size=31).map(sorted)
 
@@ -72,7 +72,9 @@ ALMOST = np.array([0, 2], dtype=np.int32)
 
 
 def choose(bits: int, head_probability: float, heads: np.ndarray, tails: np.ndarray) -> tuple[bool, int]:
-    return corrupt_one(np.uint64(bits), head_probability, 3, 0, len(heads), heads, 0, len(tails), tails)
+    nothing = np.array([], dtype=np.int64)
+    candidates = Candidates(np.array([head_probability]), 3, heads, tails, *(2 * (nothing, NOBODY, NOBODY)))
+    return corrupt_one(np.uint64(bits), 0, 0, len(heads), 0, len(tails), candidates)
 
 
 @pytest.mark.parametrize("bits", [0, 2**31, 2**32 - 1, 2**63, 2**64 - 1])

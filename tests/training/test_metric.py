@@ -10,6 +10,7 @@ import transa
 from tests.training.helpers import settings
 from transa.data import KnowledgeGraph
 from transa.kernels.random import stream
+from transa.training import Recipe
 from transa.training.metric import project_psd, update_metric
 from transa.training.rounds import CLOSED_FORM, Rounds
 from transa.training.trainer import start_model
@@ -18,7 +19,7 @@ UMLS = transa.load("umls")
 
 
 def rounds_of(graph: KnowledgeGraph, seed: int = 0) -> Rounds:
-    return Rounds(graph, sampling="bern", seed=seed, batch=64, grouped=True)
+    return Rounds(graph, Recipe(seed=seed, batch=64), grouped=True)
 
 
 def brute_force(model, rounds: Rounds, negatives: int, number: int, *, signed: bool) -> np.ndarray:
@@ -28,12 +29,9 @@ def brute_force(model, rounds: Rounds, negatives: int, number: int, *, signed: b
     triples = rounds.by_relation
     count = len(triples.triples)
     entities, at_head = np.empty((count, negatives), np.int32), np.empty((count, negatives), bool)
-    facts = rounds.corruptor.facts
     key = np.uint64(stream(rounds.seed, CLOSED_FORM, number))
-    corrupt_pairs(
-        *(triples.triples, triples.spans, 0, count, 0, key, rounds.corruptor.head_probability, facts.num_entities),
-        *(facts.heads.answers, facts.tails.answers, entities, at_head),
-    )
+    candidates = rounds.corruptor.candidates
+    corrupt_pairs(triples.triples, triples.spans, 0, count, 0, key, candidates, entities, at_head)
     vectors, moves = model.entity.vector.numpy(), model.relation.vector.numpy()
 
     def outer(head: int, relation: int, tail: int) -> np.ndarray:

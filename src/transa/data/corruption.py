@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from transa.data.facts import KnownFacts
+from transa.data.facts import Answers, KnownFacts
 from transa.data.graph import Triples
 from transa.data.relations import RelationStatistics
 from transa.errors import InputError
+
+if TYPE_CHECKING:
+    from transa.kernels.facts import Candidates
 
 Sampling = Literal["uniform", "bern"]
 
@@ -34,12 +38,20 @@ class Corruptor:
         corruptions happen to be true.
     seed
         From 0 to 2^63 - 1. The same seed gives the same corruptions, whatever the number of threads.
+    typed
+        Replace a head by heads, and a tail by tails, that the relation has in a known fact (Socher et al. 2013), where one is left.
     purpose
         Another purpose gives other corruptions, so that what is drawn to evaluate is not drawn as in training.
     """
 
     def __init__(
-        self, facts: KnownFacts, sampling: Sampling = "bern", seed: int = 0, *, purpose: int = PURPOSE
+        self,
+        facts: KnownFacts,
+        sampling: Sampling = "bern",
+        seed: int = 0,
+        *,
+        typed: bool = False,
+        purpose: int = PURPOSE,
     ) -> None:
         if sampling not in ("uniform", "bern"):
             raise InputError(f"unknown sampling {sampling!r}; expected 'uniform' or 'bern'")
@@ -49,9 +61,23 @@ class Corruptor:
         self.sampling = sampling
         self.seed = seed
         self.purpose = purpose
+        self.typed = typed
         self.head_probability: npt.NDArray[np.float64] = np.full(facts.num_relations, 0.5)
         if sampling == "bern":
             self.head_probability = RelationStatistics.of(facts).head_probability
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """What the kernels draw from."""
+        from transa.kernels.facts import Candidates
+
+        facts, answers = self.facts, (self.facts.heads.answers, self.facts.tails.answers)
+        if self.typed:
+            heads = _pools(facts.heads.queries // facts.num_entities, facts.heads, facts)
+            tails = _pools(facts.tails.queries % facts.num_relations, facts.tails, facts)
+        else:
+            heads = tails = (np.empty(0, np.int64), answers[0][:0], answers[0][:0])
+        return Candidates(self.head_probability, facts.num_entities, *answers, *heads, *tails)
 
     def corrupt(self, triples: Triples, negatives: int = 1, *, round: int = 0, first: int = 0) -> Triples:  # noqa: A002
         """Return `negatives` corruptions of each triple, of shape (triples, negatives, 3).
@@ -84,10 +110,7 @@ class Corruptor:
             len(triples),
             first,
             np.uint64(stream(self.seed, self.purpose, round)),
-            self.head_probability,
-            self.facts.num_entities,
-            self.facts.heads.answers,
-            self.facts.tails.answers,
+            self.candidates,
             entities,
             at_head,
         )
@@ -126,3 +149,14 @@ class Corruptor:
                 "with any other entity on either side it is a known fact"
             )
         return spans
+
+
+def _pools(
+    relations: npt.NDArray[np.int64], index: Answers, facts: KnownFacts
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return the distinct answers of each relation, where each begins, and the place of each answer among those of its relation."""
+    keys = np.repeat(relations, np.diff(index.offsets)) * facts.num_entities + index.answers
+    pools, places = np.unique(keys, return_inverse=True)
+    offsets = np.searchsorted(pools, np.arange(facts.num_relations + 1) * facts.num_entities)
+    places = places - offsets[keys // facts.num_entities]
+    return offsets, (pools % facts.num_entities).astype(np.int32), places.astype(np.int32)

@@ -252,7 +252,9 @@ def _settle(
     recipe's own optimiser is, its rate is meant for many rounds over all triples.
     """
     mine = added[(added[:, [0, 2]] >= old).any(axis=1)]
-    corruptor = Corruptor(graph.training_facts, recipe.sampling, seed, purpose=PURPOSE)
+    corruptor = Corruptor(
+        graph.training_facts, recipe.sampling, seed, purpose=PURPOSE, typed=recipe.candidates == "typed"
+    )
     constraints = {name: setting.constraint for name, setting in table_settings(model, recipe).items()}
     sums = {name: torch.zeros(len(table) - old, 1, dtype=table.dtype) for name, table in model.entity.items()}
     rates = {name: 0.1 * float(table[:old].square().mean().sqrt()) for name, table in model.entity.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit, prange
 
@@ -49,38 +51,73 @@ def absent(answers, start, stop, index):  # type: ignore[no-untyped-def]
     return index + (low - start)
 
 
+class Candidates(NamedTuple):
+    """What corruption draws from.
+
+    Attributes
+    ----------
+    head_probability
+        Of each relation, that the head is replaced.
+    num_entities, heads, tails
+        The known facts: their answers, as in `transa.data.KnownFacts`.
+    head_offsets, head_pool, tail_offsets, tail_pool
+        The entities that may replace a head or tail of relation r are ``pool[offsets[r]:offsets[r + 1]]``; empty pools: all entities.
+    head_places, tail_places
+        For each answer its place in the pool of its relation.
+    """
+
+    head_probability: Any
+    num_entities: Any
+    heads: Any
+    tails: Any
+    head_offsets: Any
+    head_pool: Any
+    head_places: Any
+    tail_offsets: Any
+    tail_pool: Any
+    tail_places: Any
+
+
 @njit(forceinline=True)
-def corrupt_one(  # type: ignore[no-untyped-def]
-    bits, head_probability, num_entities, head_start, head_stop, heads, tail_start, tail_stop, tails
-):
+def corrupt_one(bits, relation, head_start, head_stop, tail_start, tail_stop, candidates):  # type: ignore[no-untyped-def]
     """Choose a side and an entity for it that makes no known triple, in one draw.
 
     The entity is uniform over all that are allowed: the same distribution as drawing until the result is unknown, but with no
-    loop that might not end. A side on which every entity is known gives way to the other.
+    loop that might not end. A side on which every candidate is known gives way to the other; where that holds for both, all
+    entities are candidates.
 
     Returns
     -------
     tuple of bool and int
         Whether the head is replaced, and by which entity (-1: every corruption on both sides is known).
     """
-    free_heads = num_entities - (head_stop - head_start)
-    free_tails = num_entities - (tail_stop - tail_start)
-    replace_head = unit(bits) < head_probability
+    replace_head = unit(bits) < candidates.head_probability[relation]
+    if len(candidates.head_pool):
+        first_head, first_tail = candidates.head_offsets[relation], candidates.tail_offsets[relation]
+        free_heads = candidates.head_offsets[relation + 1] - first_head - (head_stop - head_start)
+        free_tails = candidates.tail_offsets[relation + 1] - first_tail - (tail_stop - tail_start)
+        at_head = replace_head if (free_heads > 0 and free_tails > 0) else free_heads > 0
+        if at_head:
+            place = absent(candidates.head_places, head_start, head_stop, below(bits, free_heads))
+            return True, np.int64(candidates.head_pool[first_head + place])
+        if free_tails > 0:
+            place = absent(candidates.tail_places, tail_start, tail_stop, below(bits, free_tails))
+            return False, np.int64(candidates.tail_pool[first_tail + place])
+    free_heads = candidates.num_entities - (head_stop - head_start)
+    free_tails = candidates.num_entities - (tail_stop - tail_start)
     if (replace_head and free_heads == 0) or (not replace_head and free_tails == 0):
         replace_head = not replace_head
     if replace_head:
         if free_heads == 0:
             return True, np.int64(-1)
-        return True, absent(heads, head_start, head_stop, below(bits, free_heads))
+        return True, absent(candidates.heads, head_start, head_stop, below(bits, free_heads))
     if free_tails == 0:
         return False, np.int64(-1)
-    return False, absent(tails, tail_start, tail_stop, below(bits, free_tails))
+    return False, absent(candidates.tails, tail_start, tail_stop, below(bits, free_tails))
 
 
 @njit(parallel=True, cache=True)
-def corrupt_pairs(  # type: ignore[no-untyped-def]
-    triples, spans, start, stop, first, key, head_probability, num_entities, heads, tails, entities, at_head
-):
+def corrupt_pairs(triples, spans, start, stop, first, key, candidates, entities, at_head):  # type: ignore[no-untyped-def]
     """Choose the corruptions of ``triples[start:stop]``: which entity, and whether it replaces the head.
 
     Parameters
@@ -88,13 +125,11 @@ def corrupt_pairs(  # type: ignore[no-untyped-def]
     triples
         Rows of (head, relation, tail).
     spans
-        For each triple, where its known heads start and stop in `heads`, and its known tails in `tails`.
+        For each triple, where its known heads start and stop in the index of heads, and its known tails in that of tails.
     first, key
         The counter of the first of these triples, and the sequence of random numbers.
-    head_probability
-        Of each relation.
-    num_entities, heads, tails
-        The index of known facts.
+    candidates
+        What is drawn from.
     entities, at_head
         Results, of shape (triples, negatives). An entity of -1 marks a triple of which every corruption is known.
     """
@@ -102,16 +137,9 @@ def corrupt_pairs(  # type: ignore[no-untyped-def]
     for i in prange(stop - start):
         t = start + i
         for j in range(negatives):
+            bits = draw(key, np.uint64((first + i) * negatives + j))
             replace_head, entity = corrupt_one(
-                draw(key, np.uint64((first + i) * negatives + j)),
-                head_probability[triples[t, 1]],
-                num_entities,
-                spans[t, 0],
-                spans[t, 1],
-                heads,
-                spans[t, 2],
-                spans[t, 3],
-                tails,
+                bits, triples[t, 1], spans[t, 0], spans[t, 1], spans[t, 2], spans[t, 3], candidates
             )
             entities[i, j] = entity
             at_head[i, j] = replace_head

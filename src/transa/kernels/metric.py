@@ -162,8 +162,7 @@ def _ends(triples, t, negatives, at_head, b, j):  # type: ignore[no-untyped-def]
 
 @njit(parallel=True, fastmath=FAST, cache=True)
 def closed_form(  # type: ignore[no-untyped-def]
-    triples, spans, offsets, order, key, head_probability, num_entities, heads, tails, vectors, metric, signed, violating,
-    margin, negatives, root,
+    triples, spans, offsets, order, key, candidates, vectors, metric, signed, violating, margin, negatives, root,
 ):  # fmt: skip
     """Replace each W_r by the mean over `negatives` of sum |e'||e'|^T - sum |e||e|^T over its triples.
 
@@ -177,7 +176,7 @@ def closed_form(  # type: ignore[no-untyped-def]
         The triples of relation r are ``offsets[r]`` to ``offsets[r + 1]``. The W_r of a relation without any becomes 0.
     order
         In which order relations are taken; threads get even parts of this list.
-    key, head_probability, num_entities, heads, tails
+    key, candidates
         For the corruptions, drawn anew.
     vectors, metric
         The parameters; `metric` is overwritten.
@@ -186,7 +185,7 @@ def closed_form(  # type: ignore[no-untyped-def]
     violating, margin, root
         Count only pairs whose negative scores within the margin under the W_r before.
     """
-    size = vectors.shape[1]
+    size, num_entities = vectors.shape[1], candidates.num_entities
     share = vectors.dtype.type(1.0 / negatives)
     for turn in prange(len(order)):
         relation = order[turn]
@@ -199,8 +198,8 @@ def closed_form(  # type: ignore[no-untyped-def]
                 t = begin + pair // negatives
                 head, tail = np.int64(triples[t, 0]), np.int64(triples[t, 2])
                 at_head, entity = corrupt_one(
-                    draw(key, np.uint64(begin * negatives + pair)), head_probability[relation], num_entities,
-                    spans[t, 0], spans[t, 1], heads, spans[t, 2], spans[t, 3], tails,
+                    draw(key, np.uint64(begin * negatives + pair)), relation,
+                    spans[t, 0], spans[t, 1], spans[t, 2], spans[t, 3], candidates,
                 )  # fmt: skip
                 false_head = np.int64(entity) if at_head else head
                 false_tail = tail if at_head else np.int64(entity)

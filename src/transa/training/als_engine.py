@@ -33,7 +33,7 @@ class ALSEngine:
     def __init__(self, model: Model, graph: KnowledgeGraph, recipe: Recipe) -> None:
         self.model = model
         self.recipe = recipe
-        self.rounds = Rounds(graph, sampling=recipe.sampling, seed=recipe.seed, batch=recipe.batch, grouped=True)
+        self.rounds = Rounds(graph, recipe, grouped=True)
         self.slices = []
         offsets, triples = self.rounds.by_relation.offsets, self.rounds.by_relation.triples
         for start, stop in pairwise(offsets):

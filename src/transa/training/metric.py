@@ -29,7 +29,6 @@ def update_metric(model: Model, rounds: Rounds, recipe: Recipe, number: int) -> 
     vectors = torch.cat([model.entity.vector, model.relation.vector]).cpu().numpy()
     triples = rounds.by_relation
     counts = np.diff(triples.offsets)
-    facts = rounds.corruptor.facts
     psd = model.name == "adaptive_metric"
     with one_blas_thread():
         closed_form(
@@ -38,10 +37,7 @@ def update_metric(model: Model, rounds: Rounds, recipe: Recipe, number: int) -> 
             triples.offsets,
             dealt(counts),
             np.uint64(stream(recipe.seed, CLOSED_FORM, number)),
-            rounds.corruptor.head_probability,
-            facts.num_entities,
-            facts.heads.answers,
-            facts.tails.answers,
+            rounds.corruptor.candidates,
             vectors,
             raw,
             psd,

@@ -48,7 +48,7 @@ class NumbaEngine:
         self.recipe = recipe
         self.lock_free = lock_free
         batch = LOCK_FREE_BATCH if lock_free else recipe.batch
-        self.rounds = Rounds(graph, sampling=recipe.sampling, seed=recipe.seed, batch=batch, grouped=model.grouped)
+        self.rounds = Rounds(graph, recipe, grouped=model.grouped, batch=batch)
         self._bind(model)
         self._configure(recipe)
         self._allocate(min(batch, len(self.rounds)), recipe.negatives)

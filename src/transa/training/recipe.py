@@ -62,6 +62,9 @@ class Recipe(BaseModel):
     temperature: Positive = Field(1.0, description="Of self-adversarial weights and of the softmax.")
     negatives: Count = Field(1, description="Corruptions of each positive.")
     sampling: Literal["bern", "uniform"] = Field("bern", description="Which side corruption replaces.")
+    candidates: Literal["all", "typed"] = Field(
+        "all", description="Entities that corruption puts there: all, or those seen on that side of the relation."
+    )
     penalty: NotNegative = Field(0.0, description="C: weight of the squared norms of entity and relation vectors.")
     penalty_rows: Literal["touched", "all"] = Field(
         "touched",

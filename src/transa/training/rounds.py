@@ -18,6 +18,7 @@ from transa.data.graph import Triples
 from transa.kernels.facts import corrupt_pairs
 from transa.kernels.random import stream
 from transa.kernels.training import arrange, shuffle
+from transa.training.recipe import Recipe
 
 #: Purposes of random numbers; each has a sequence of its own, as corruption has (`transa.data.corruption.PURPOSE`).
 SHUFFLE, GROUP, CLOSED_FORM = 2, 3, 4
@@ -41,17 +42,21 @@ class Rounds:
     ----------
     graph
         Its training triples are shuffled anew for each round.
-    sampling, seed, batch
-        As in the recipe.
+    recipe
+        Its sampling, candidates and seed.
+    batch
+        Positives of a batch; by default the recipe's.
     grouped
         Whether triples of one relation stand together, in groups of at most `GROUP_SIZE` whose order is shuffled. A batch is made of
         whole groups and may be a little smaller than `batch`.
     """
 
-    def __init__(self, graph: KnowledgeGraph, *, sampling: str, seed: int, batch: int, grouped: bool) -> None:
-        self.corruptor = Corruptor(graph.training_facts, sampling, seed)  # type: ignore[arg-type]
-        self.seed = seed
-        self.batch = batch
+    def __init__(self, graph: KnowledgeGraph, recipe: Recipe, *, grouped: bool, batch: int | None = None) -> None:
+        self.corruptor = Corruptor(
+            graph.training_facts, recipe.sampling, recipe.seed, typed=recipe.candidates == "typed"
+        )
+        self.seed = recipe.seed
+        self.batch = batch or recipe.batch
         self.grouped = grouped
         self.source = graph.train
         self.source_spans = self.corruptor.spans(graph.train)
@@ -102,21 +107,8 @@ class Rounds:
 
     def corrupt(self, start: int, stop: int, entities: npt.NDArray[np.int32], at_head: npt.NDArray[np.bool_]) -> None:
         """Draw the corruptions of rows `start` to `stop` of the round: which entity, and whether it replaces the head."""
-        facts = self.corruptor.facts
-        corrupt_pairs(
-            self.triples,
-            self.spans,
-            start,
-            stop,
-            start,
-            self._key,
-            self.corruptor.head_probability,
-            facts.num_entities,
-            facts.heads.answers,
-            facts.tails.answers,
-            entities,
-            at_head,
-        )
+        candidates = self.corruptor.candidates
+        corrupt_pairs(self.triples, self.spans, start, stop, start, self._key, candidates, entities, at_head)
 
 
 def sort_by(relations: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:

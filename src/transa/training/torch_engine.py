@@ -37,9 +37,7 @@ class TorchEngine:
         self.model = model.to(device)
         self.recipe = recipe
         self.device = torch.device(device)
-        self.rounds = Rounds(
-            graph, sampling=recipe.sampling, seed=recipe.seed, batch=recipe.batch, grouped=model.grouped
-        )
+        self.rounds = Rounds(graph, recipe, grouped=model.grouped)
         self.settings = table_settings(model, recipe)
         self._first, self._second = {}, {}
         for name, table in model.tensors().items():
