@@ -16,18 +16,18 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_table_is_run_once_and_then_there(command, tmp_path: Path) -> None:
-    options = ("reproduce", "table2", "--models", "transe", "--datasets", "nations", *TINY)
+    options = ("reproduce", "table2", "--models", "transe:paper", "--datasets", "nations", *TINY)
     first = command(*options, "--json")
     assert first.code == 0, first.err
-    assert json.loads(first.out)["runs"]["done"] == ["nations_transe"]
+    assert json.loads(first.out)["runs"]["done"] == ["nations_transe_paper"]
     again = command(*options)
     assert (again.code, "1 there already" in again.out) == (0, True)
     names = {path.name for path in (tmp_path / "results" / "tables").iterdir()}
     assert names == {"table2_nations.md", "table2_nations.csv", "table2_nations.tex"}
     planned = json.loads(command(*options, "--dry-run", "--json").out)
-    assert planned["cells"] == [{"dataset": "nations", "model": "transe", "recipe": "", "rounds": 1, "there": True}]
+    assert planned["cells"] == [{"dataset": "nations", "model": "transe", "recipe": "paper", "rounds": 1, "there": True}]
     assert command("reproduce", "docs", "--out", "page.md").code == 0
-    assert "transa reproduce table2 --models transe --datasets nations" in Path("page.md").read_text("utf-8")
+    assert "transa reproduce table2 --models transe:paper --datasets nations" in Path("page.md").read_text("utf-8")
     assert command("reproduce", "docs", "--out", "page.md").code == 2
     assert command("reproduce", "docs", "--out", "page.md", "--overwrite").code == 0
 

@@ -39,7 +39,7 @@ def on_a_line(graph: KnowledgeGraph, model: str = "transe", **options: object) -
 def trained(valid: bool = True, named: bool = False) -> Trained:
     graph = line(valid, named)
     return Trained(
-        on_a_line(graph), graph, load_recipe("transe", None, None, {"dim": 2, "negatives": 2, "entity_norm": "free"})
+        on_a_line(graph), graph, load_recipe("transe", "paper", None, {"dim": 2, "negatives": 2, "entity_norm": "free"})
     )
 
 

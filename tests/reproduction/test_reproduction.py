@@ -22,7 +22,7 @@ from transa.reproduction.tables import ONE_SIDED
 from transa.training import TrainingError
 
 TINY = {"rounds": 2, "dim": 8, "validate_every": 0, "negatives": 1}
-ROWS = ["transe", "transa:paper"]
+ROWS = ["transe:paper", "transa:paper"]
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("reproduction")
     plan = plan_table("table2", ROWS, ["umls"], TINY)
     outcome = reproduce(plan, Results(folder / "results"), folder / "runs")
-    assert outcome.done == ["umls_transe", "umls_transa_paper"]
+    assert outcome.done == ["umls_transe_paper", "umls_transa_paper"]
     return folder / "results", folder / "runs"
 
 
@@ -75,7 +75,7 @@ def test_a_run_that_is_there_is_not_repeated(done: tuple[Path, Path], tmp_path: 
 def test_a_second_task_is_added_to_the_record_without_training_again(done: tuple[Path, Path]) -> None:
     results, runs = done
     events: list[Event] = []
-    plan = plan_table("table4", ["transe"], ["umls"], TINY)
+    plan = plan_table("table4", ["transe:paper"], ["umls"], TINY)
     reproduce(plan, Results(results), runs, watch=events.append)
     assert [event.kind for event in events] == ["evaluate", "done"]
     record = Results(results).find(plan.cells[0])
@@ -108,14 +108,14 @@ def test_a_record_says_how_to_repeat_it(done: tuple[Path, Path]) -> None:
 
 
 def test_the_key_depends_on_settings_dataset_and_split() -> None:
-    first, second = (plan_table("table2", ["transe"], ["umls"], {"seed": seed}).cells[0].settings for seed in (0, 1))
+    first, second = (plan_table("table2", ["transe:paper"], ["umls"], {"seed": seed}).cells[0].settings for seed in (0, 1))
     keys = {run_key(first, "a"), run_key(second, "a"), run_key(first, "b"), run_key(first, "a", "valid")}
     assert len(keys) == 4
     assert dataset_fingerprint(transa.load("umls")) != dataset_fingerprint(transa.load("nations"))
 
 
 def test_interrupted_training_is_taken_up_again(tmp_path: Path) -> None:
-    plan = plan_table("table2", ["transe"], ["nations"], {**TINY, "rounds": 4})
+    plan = plan_table("table2", ["transe:paper"], ["nations"], {**TINY, "rounds": 4})
 
     def interrupt(event: Event) -> None:
         if event.kind == "round" and event.progress is not None and event.progress.round == 2:
@@ -129,7 +129,7 @@ def test_interrupted_training_is_taken_up_again(tmp_path: Path) -> None:
 
 
 def test_a_budget_that_is_used_up_starts_no_run(tmp_path: Path) -> None:
-    plan = plan_table("table2", ["transe", "um"], ["nations"], TINY)
+    plan = plan_table("table2", ["transe:paper", "um"], ["nations"], TINY)
     outcome = reproduce(plan, Results(tmp_path / "results"), tmp_path / "runs", budget=1e-9)
     assert len(outcome.left) == 2
     assert not (tmp_path / "runs").exists()
@@ -146,9 +146,9 @@ def test_a_run_that_comes_to_nothing_does_not_stop_the_others(tmp_path: Path, mo
         return real(self, *arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Trainer, "fit", fit)
-    plan = plan_table("table2", ["um", "transe"], ["nations"], TINY)
+    plan = plan_table("table2", ["um", "transe:paper"], ["nations"], TINY)
     outcome = reproduce(plan, Results(tmp_path / "results"), tmp_path / "runs")
-    assert (list(outcome.failed), outcome.done) == (["nations_um"], ["nations_transe"])
+    assert (list(outcome.failed), outcome.done) == (["nations_um"], ["nations_transe_paper"])
 
 
 def test_paper_and_measured_figures_stand_in_columns_of_their_own(done: tuple[Path, Path]) -> None:
