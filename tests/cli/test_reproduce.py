@@ -25,7 +25,9 @@ def test_a_table_is_run_once_and_then_there(command, tmp_path: Path) -> None:
     names = {path.name for path in (tmp_path / "results" / "tables").iterdir()}
     assert names == {"table2_nations.md", "table2_nations.csv", "table2_nations.tex"}
     planned = json.loads(command(*options, "--dry-run", "--json").out)
-    assert planned["cells"] == [{"dataset": "nations", "model": "transe", "recipe": "paper", "rounds": 1, "there": True}]
+    assert planned["cells"] == [
+        {"dataset": "nations", "model": "transe", "recipe": "paper", "rounds": 1, "there": True}
+    ]
     assert command("reproduce", "docs", "--out", "page.md").code == 0
     assert "transa reproduce table2 --models transe:paper --datasets nations" in Path("page.md").read_text("utf-8")
     assert command("reproduce", "docs", "--out", "page.md").code == 2

@@ -108,7 +108,9 @@ def test_a_record_says_how_to_repeat_it(done: tuple[Path, Path]) -> None:
 
 
 def test_the_key_depends_on_settings_dataset_and_split() -> None:
-    first, second = (plan_table("table2", ["transe:paper"], ["umls"], {"seed": seed}).cells[0].settings for seed in (0, 1))
+    first, second = (
+        plan_table("table2", ["transe:paper"], ["umls"], {"seed": seed}).cells[0].settings for seed in (0, 1)
+    )
     keys = {run_key(first, "a"), run_key(second, "a"), run_key(first, "b"), run_key(first, "a", "valid")}
     assert len(keys) == 4
     assert dataset_fingerprint(transa.load("umls")) != dataset_fingerprint(transa.load("nations"))

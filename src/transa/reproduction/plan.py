@@ -17,14 +17,19 @@ Task = Literal["link_prediction", "classification"]
 #: What each table measures.
 TASKS: dict[str, Task] = {"table2": "link_prediction", "table3": "link_prediction", "table4": "classification"}
 
-#: The datasets of each table: the paper's, then those whose test triples do not leak from train.
+#: The datasets of each table: the paper's, then those whose test triples do not leak from train, and one that is learned in seconds.
 PAPER_DATASETS = {
     "table1": ("wn18", "fb15k", "wn11", "fb13"),
     "table2": ("wn18", "fb15k"),
     "table3": ("fb15k",),
     "table4": ("wn11", "fb13"),
 }
-EXTRA_DATASETS = {"table1": ("fb15k-237", "wn18rr"), "table2": ("fb15k-237", "wn18rr"), "table3": (), "table4": ()}
+EXTRA_DATASETS = {
+    "table1": ("fb15k-237", "wn18rr"),
+    "table2": ("fb15k-237", "wn18rr", "umls"),
+    "table3": (),
+    "table4": (),
+}
 
 #: The systems in the order of the paper's tables, by the name of their model.
 SYSTEMS = {
@@ -32,6 +37,7 @@ SYSTEMS = {
     "se": "SE",
     "sme_linear": "SME (linear)",
     "sme_bilinear": "SME (bilinear)",
+    "sme_tensor": "SME (bilinear, tensor)",
     "lfm": "LFM",
     "slm": "SLM",
     "ntn": "NTN",
