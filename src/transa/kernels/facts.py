@@ -35,6 +35,18 @@ def contains(queries, offsets, answers, asked, wanted):  # type: ignore[no-untyp
     return found
 
 
+@njit(parallel=True, cache=True)
+def known_among(spans, start, stop, heads, tails, entities, known):  # type: ignore[no-untyped-def]
+    """Tell which of some entities are known heads (``known[0]``) and known tails (``known[1]``) of rows `start` to `stop`."""
+    for i in prange(stop - start):
+        row = start + i
+        for j in range(len(entities)):
+            place = find(heads, spans[row, 0], spans[row, 1], entities[j])
+            known[0, i, j] = place < spans[row, 1] and heads[place] == entities[j]
+            place = find(tails, spans[row, 2], spans[row, 3], entities[j])
+            known[1, i, j] = place < spans[row, 3] and tails[place] == entities[j]
+
+
 @njit(forceinline=True)
 def absent(answers, start, stop, index):  # type: ignore[no-untyped-def]
     """Return the number at position `index` of those that are not in the sorted, distinct ``answers[start:stop]``.

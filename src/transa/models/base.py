@@ -276,8 +276,9 @@ def dot(left: Tensor, right: Tensor) -> Tensor:
 
 
 def weighted_dot(left: Tensor, weight: Tensor, right: Tensor) -> Tensor:
-    """Return the sum over the last dimension of all three; the weight joins the side that has fewer entries."""
-    return dot(left * weight, right) if left.numel() <= right.numel() else dot(left, weight * right)
+    """Return the sum over the last dimension of all three; the weight joins the side on which that gives fewer entries."""
+    with_left, with_right = (math.prod(np.broadcast_shapes(side.shape, weight.shape)) for side in (left, right))
+    return dot(left * weight, right) if with_left <= with_right else dot(left, weight * right)
 
 
 def bilinear(left: Tensor, matrix: Tensor, right: Tensor) -> Tensor:

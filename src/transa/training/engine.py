@@ -94,6 +94,8 @@ def choose_engine(
 def _why_not_numba(model: Model, recipe: Recipe, device: str) -> str:
     if device != "cpu":
         return f"it runs on the CPU and the device is {device}"
+    if recipe.shared_negatives:
+        return "it does not share negatives"
     if model.kernel() is None and not model.by_hand:
         return f"it has no kernel for {model.name}"
     if model.grouped and recipe.learns_metric:

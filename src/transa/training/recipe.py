@@ -65,6 +65,10 @@ class Recipe(BaseModel):
     candidates: Literal["all", "typed"] = Field(
         "all", description="Entities that corruption puts there: all, or those seen on that side of the relation."
     )
+    shared_negatives: bool = Field(
+        False,
+        description="Draw the same negatives for all positives of a batch and put them at both sides: matrix products score hundreds.",
+    )
     penalty: NotNegative = Field(0.0, description="C: weight of the squared norms of entity and relation vectors.")
     penalty_rows: Literal["touched", "all"] = Field(
         "touched",
@@ -159,6 +163,10 @@ class Recipe(BaseModel):
             raise ValueError("metric_scale: 'lambda' needs a metric_penalty (lambda) above 0")
         if self.model == "transa" and self.metric != "full" and self.metric_update in ("round", "end"):
             raise ValueError(f"metric_update: a {self.metric} metric has no closed form; expected 'gradient' or 'none'")
+        if self.shared_negatives and (self.sampling != "uniform" or self.candidates != "all"):
+            raise ValueError(
+                "shared_negatives: they stand at both sides alike; expected sampling 'uniform' and candidates 'all'"
+            )
         if self.patience and not self.validate_every:
             raise ValueError("patience: early stopping needs validate_every above 0")
         return self

@@ -15,13 +15,13 @@ import numpy.typing as npt
 from transa.data import Corruptor, KnowledgeGraph
 from transa.data.corruption import PURPOSE
 from transa.data.graph import Triples
-from transa.kernels.facts import corrupt_pairs
+from transa.kernels.facts import corrupt_pairs, known_among
 from transa.kernels.random import stream
 from transa.kernels.training import arrange, shuffle
 from transa.training.recipe import Recipe
 
 #: Purposes of random numbers; each has a sequence of its own, as corruption has (`transa.data.corruption.PURPOSE`).
-SHUFFLE, GROUP, CLOSED_FORM = 2, 3, 4
+SHUFFLE, GROUP, CLOSED_FORM, SHARED = 2, 3, 4, 5
 #: Triples of one relation that stand together in a grouped batch, at most.
 GROUP_SIZE = 128
 
@@ -64,6 +64,7 @@ class Rounds:
         self.spans = np.empty_like(self.source_spans)
         self.batches: list[Batch] = []
         self._key = np.uint64(0)
+        self._number = 0
 
     @cached_property
     def by_relation(self) -> ByRelation:
@@ -76,6 +77,7 @@ class Rounds:
     def lay_out(self, number: int) -> None:
         """Put `triples` and `batches` in the order of a round."""
         self._key = np.uint64(stream(self.seed, PURPOSE, number))
+        self._number = number
         size = len(self.source)
         order = np.empty(size, dtype=np.int64)
         shuffle(np.uint64(stream(self.seed, SHUFFLE, number)), order)
@@ -109,6 +111,16 @@ class Rounds:
         """Draw the corruptions of rows `start` to `stop` of the round: which entity, and whether it replaces the head."""
         candidates = self.corruptor.candidates
         corrupt_pairs(self.triples, self.spans, start, stop, start, self._key, candidates, entities, at_head)
+
+    def share(self, batch: Batch, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+        """Draw entities for a whole batch; tell which make known triples at the head and at the tail of each row, (2, rows, count)."""
+        facts = self.corruptor.facts
+        random = np.random.default_rng([self.seed, SHARED, self._number, batch.start])
+        entities = random.integers(facts.num_entities, size=count, dtype=np.int32)
+        known = np.empty((2, batch.stop - batch.start, count), dtype=bool)
+        answers = facts.heads.answers, facts.tails.answers
+        known_among(self.spans, batch.start, batch.stop, *answers, entities, known)
+        return entities, known
 
 
 def sort_by(relations: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:

@@ -19,6 +19,9 @@ from transa.training.recipe import Recipe
 from transa.training.rounds import Batch, Rounds
 from transa.training.settings import decay_all, table_settings
 
+#: The score of what must not count as a negative.
+FAR = 1e9
+
 
 class TorchEngine:
     """Trains with autograd on the rows each batch touches.
@@ -53,8 +56,9 @@ class TorchEngine:
         self.rounds.lay_out(number)
         factor = self.recipe.rate_factor(number)
         loss, violations = 0.0, 0
+        take = self._shared_batch if self.recipe.shared_negatives else self._batch
         for batch in self.rounds.batches:
-            batch_loss, batch_violations = self._batch(batch, factor)
+            batch_loss, batch_violations = take(batch, factor)
             loss += batch_loss
             violations += batch_violations
         decay_all(self.model, self.recipe, self.settings, factor)
@@ -80,7 +84,7 @@ class TorchEngine:
         }
         leaves = {role: self._leaves(role, ids) for role, ids in touched.items()}
         recipe = self.recipe
-        scores, excess = self._scores(batch, leaves, head_places, relation_places, tail_places)
+        scores, excess = self._scores(batch, leaves, head_places, relation_places, tail_places, soft=True)
         scores.retain_grad()
         losses, violating = loss_of(LOSSES[recipe.loss], recipe.margin, recipe.temperature, scores[:, 0], scores[:, 1:])
         total = losses.sum() if excess is None else losses.sum() + recipe.soft_penalty * excess.sum()
@@ -102,6 +106,38 @@ class TorchEngine:
             self._step(role, rows if ids is None else ids[rows], rows, leaves[role], rate_factor)
         return float(total.detach()), int(violating.sum())
 
+    def _shared_batch(self, batch: Batch, rate_factor: float) -> tuple[float, int]:
+        """Score each positive against the same entities at its head and at its tail; known triples among them do not count."""
+        recipe, size = self.recipe, batch.stop - batch.start
+        triples = self.rounds.triples[batch.start : batch.stop]
+        drawn, known = self.rounds.share(batch, recipe.negatives)
+        touched_entities, places = np.unique(np.concatenate([triples[:, 0], triples[:, 2], drawn]), return_inverse=True)
+        touched_relations, of_triples = np.unique(triples[:, 1], return_inverse=True)
+        touched = {
+            "entity": self._tensor(touched_entities),
+            "relation": self._tensor(touched_relations),
+            "shared": None,
+        }
+        leaves = {role: self._leaves(role, ids) for role, ids in touched.items()}
+        relations = self._tensor(of_triples)
+        heads, tails, others = (self._tensor(part) for part in np.split(places, [size, 2 * size]))
+        heads, tails, others = heads.unsqueeze(1), tails.unsqueeze(1), others.unsqueeze(0)
+        positive, excess = self._scores(batch, leaves, heads, relations, tails, soft=True)
+        total, violating = positive.new_zeros(()), 0
+        for ends, hidden in (((others, tails), known[0]), ((heads, others), known[1])):
+            scores, _ = self._scores(batch, leaves, ends[0], relations, ends[1])
+            scores = scores.masked_fill(torch.from_numpy(hidden).to(self.device), FAR)
+            losses, violations = loss_of(LOSSES[recipe.loss], recipe.margin, recipe.temperature, positive[:, 0], scores)
+            total = total + losses.sum() / 2
+            violating += int(violations.sum())
+        if excess is not None:
+            total = total + recipe.soft_penalty * excess.sum()
+        total.backward()  # type: ignore[no-untyped-call]
+        self._steps += 1
+        for role, ids in touched.items():
+            self._step(role, slice(None) if ids is None else ids, slice(None), leaves[role], rate_factor)
+        return float(total.detach()), violating // 2
+
     def _tensor(self, array: npt.NDArray[Any]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).long().to(self.device)
 
@@ -115,9 +151,16 @@ class TorchEngine:
         return rows
 
     def _scores(
-        self, batch: Batch, leaves: dict[str, Rows], heads: Tensor, relations: Tensor, tails: Tensor
+        self,
+        batch: Batch,
+        leaves: dict[str, Rows],
+        heads: Tensor,
+        relations: Tensor,
+        tails: Tensor,
+        *,
+        soft: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the scores of positives and negatives, of shape (size, 1 + K), and the excess of the positives."""
+        """Return the scores of heads and tails, (size, K) or (1, K) of either, and if asked the excess of the first of each row."""
         entity, relation = leaves["entity"], leaves["relation"]
         head, tail = (Rows({name: embedding(at, table) for name, table in entity.items()}) for at in (heads, tails))
         if self.model.grouped:
@@ -133,7 +176,7 @@ class TorchEngine:
         kept, self.model.shared = self.model.shared, leaves["shared"]
         try:
             scores = [self.model.score(*part) for part in parts]
-            soft = self.recipe.soft_penalty > 0
+            soft = soft and self.recipe.soft_penalty > 0
             excess = [self.model.excess(_positives(h), r, _positives(t)) for h, r, t in parts] if soft else []
         finally:
             self.model.shared = kept
@@ -178,6 +221,9 @@ class TorchEngine:
 
 
 def _split(rows: Rows, sizes: list[int]) -> list[Rows]:
+    """Cut rows into groups; a single row belongs to each of them."""
+    if len(rows.vector) == 1:
+        return [rows] * len(sizes)
     parts = zip(*(torch.split(table, sizes) for table in rows.values()), strict=True)
     return [Rows(zip(rows, part, strict=True)) for part in parts]
 
