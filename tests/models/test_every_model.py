@@ -302,6 +302,7 @@ def test_lfm_with_a_factor_for_every_entry_is_rescal() -> None:
     lfm = with_entities_of(rescal, "lfm", factors=DIM * DIM)
     unit = torch.eye(DIM, dtype=torch.float64)
     lfm.shared["head"], lfm.shared["tail"] = unit.repeat_interleave(DIM, 0), unit.repeat(DIM, 1)
+    lfm.shared["head_shift"], lfm.shared["tail_shift"] = torch.zeros(2, DIM, dtype=unit.dtype)
     lfm.relation["weight"] = rescal.relation.matrix.reshape(RELATIONS, -1)
     torch.testing.assert_close(lfm.score_triples(TRIPLES), rescal.score_triples(TRIPLES))
 
@@ -343,8 +344,9 @@ def test_hand_made_scores() -> None:
     assert score("sme_linear", {}, **sme) == -((5 + 2 + 1) * (6 + 3) + (2 + 2) * (2 + 1 - 1))
     assert score("sme_bilinear", {}, **sme) == -((5 * 2 + 1) * (6 * 3) + (2 * 2) * (2 * 1 - 1))
     factors = {"shared__head": [[1.0, 0.0], [1.0, 1.0]], "shared__tail": [[0.0, 1.0], [1.0, 0.0]]}
+    factors |= {"shared__head_shift": [1.0, 0.0], "shared__tail_shift": [0.0, 2.0]}  # (2, 2) and (3, 1)
     assert score("lfm", {"factors": 2, "radius": 2.0}, relation__weight=[[0.5, 0.25]], **factors) == -2 * (
-        0.5 * 1 * -1 + 0.25 * 3 * 3
+        0.5 * 2 * 1 + 0.25 * 4 * 3
     )
 
 

@@ -12,13 +12,15 @@ from transa.models.base import Model, Rows, glorot, weighted_dot
 
 
 class LFM(Model):
-    """``f_r(h, t) = -h^T W_r t`` with ``W_r = lambda sum_m a_{r,m} u_m v_m^T``: factors for all relations, a few weights for each.
+    """``f_r(h, t) = -(h + y)^T W_r (t + z)`` with ``W_r = lambda sum_m a_{r,m} u_m v_m^T``.
 
-    Neighbours: RESCAL has a matrix of its own for each relation; with as many factors as that has entries, LFM can be the same. Of the
-    paper's score this is the term of all three, as in later comparisons; it has others, of two of them and of one.
+    Factors u_m, v_m for all relations, a few weights for each. Multiplied out, the score has a term of all three, one of the relation
+    with either entity and one of the relation alone, as the paper's has. Neighbours: RESCAL has a matrix of its own for each relation;
+    with y = z = 0 and as many factors as that has entries, LFM can be the same.
 
     Constraints: |a_r|_1 <= 1 by projection, which makes many weights exactly 0; lambda, the paper's bound on that norm, stands in the
-    score instead. |u_m|, |v_m| <= 1; |e| <= 1 (`entity_norm`). Factors start uniform by their sizes, weights equal but for noise.
+    score instead. |u_m|, |v_m| <= 1; |e| <= 1 (`entity_norm`). Factors start uniform by their sizes, weights equal but for noise,
+    y and z at 0.
     Original settings (grid of Bordes et al. 2013): k of 25 to 75, 50 to 500 factors, rate 0.01 to 1.
 
     Parameters
@@ -30,8 +32,8 @@ class LFM(Model):
     """
 
     name = "lfm"
-    formula = "-h^T W_r t, W_r = lambda sum_m a_{r,m} u_m v_m^T"
-    size = "n k + m p + 2 p k"
+    formula = "-(h + y)^T W_r (t + z), W_r = lambda sum_m a_{r,m} u_m v_m^T"
+    size = "n k + m p + 2 p k + 2 k"
     cost = "2 p k"
     options = ("factors", "radius")
     constraints = {"relation.weight": "l1_ball", "shared.head": "ball", "shared.tail": "ball"}  # noqa: RUF012
@@ -48,16 +50,23 @@ class LFM(Model):
         return {"weight": (self.factors,)}
 
     def shared_tables(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the factors: u_m for heads, v_m for tails."""
-        return {"head": (self.factors, self.dim), "tail": (self.factors, self.dim)}
+        """Return the shapes of the factors, u_m for heads and v_m for tails, and of y and z."""
+        factors = (self.factors, self.dim)
+        return {"head": factors, "tail": factors, "head_shift": (self.dim,), "tail_shift": (self.dim,)}
 
     def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
-        """Weights start equal but for noise, factors uniform by their sizes."""
+        """Weights start equal but for noise, factors uniform by their sizes, y and z at 0."""
+        if table in ("head_shift", "tail_shift"):
+            return torch.zeros(shape)
         if table == "weight":
             return (0.5 + torch.rand(shape, generator=generator)) / self.factors
         return glorot(shape, generator) if table in ("head", "tail") else super().start(table, shape, width, generator)
 
     def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
         """Return the negative weighted sum over the factors."""
-        left, right = head.vector @ self.shared.head.T, tail.vector @ self.shared.tail.T
+        shared = self.shared
+        left, right = (
+            (head.vector + shared.head_shift) @ shared.head.T,
+            (tail.vector + shared.tail_shift) @ shared.tail.T,
+        )
         return -self.radius * weighted_dot(left, relation.weight, right)
