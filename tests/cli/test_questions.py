@@ -169,7 +169,7 @@ def test_damaged_runs_are_refused_with_a_message(command, tmp_path: Path, argume
         (("explain", "RUN", "e1", "nextt", "e1"), "unknown relation 'nextt'; did you mean 'next'?"),
         (("explain", "RUN", "e1", "next", "e1", "-k", "0"), "'--top' / '-k'"),
         (("explain", "RUN", "e1", "next"), "'TAIL'"),
-        (("neighbours", "RUN", "Dora the 1st"), "unknown entity 'Dora the 1st'; did you mean 'Dora"),
+        (("neighbours", "RUN", "Doraa"), "unknown entity 'Doraa'; did you mean 'Dora'"),
         (("neighbours", "RUN", "BOB"), "entity 'BOB' is ambiguous: 'e1' (Bob), 'e2' (bob)"),
         (("neighbours", "RUN", "e1", "--relation", "near"), "unknown relation 'near'"),
         (("neighbours", "RUN", "e1", "-k", "-1"), "'--top' / '-k'"),

@@ -54,27 +54,23 @@ _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",  # letters stay letters, so that they can be searched and selected
 }
 
-
 #: Fonts with the letters that matplotlib's own lacks; those that are installed stand in for them.
 _WIDER = (
-    *(
-        "Noto Sans CJK JP",
-        "Noto Sans CJK SC",
-        "Noto Sans JP",
-        "Source Han Sans",
-        "WenQuanYi Zen Hei",
-        "Droid Sans Fallback",
-    ),
-    *(
-        "Hiragino Sans",
-        "PingFang SC",
-        "Apple SD Gothic Neo",
-        "Yu Gothic",
-        "Microsoft YaHei",
-        "Malgun Gothic",
-        "Nirmala UI",
-    ),
-    *("Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Sans Thai", "Arial Unicode MS"),
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "WenQuanYi Zen Hei",
+    "Droid Sans Fallback",
+    "Hiragino Sans",
+    "PingFang SC",
+    "Yu Gothic",
+    "Microsoft YaHei",
+    "Malgun Gothic",
+    "Nirmala UI",
+    "Noto Sans Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+    "Arial Unicode MS",
 )
 
 

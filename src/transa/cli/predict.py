@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write a table: .csv, .tsv or .parquet.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")]
+Only = Annotated[list[str] | None, typer.Option("--relation", help="Only this relation; repeatable.")]
+
 #: Said where a search is right and comes to nothing.
 NOTHING_NEW = "nothing was found: every answer in range is known already"
-
-Only = Annotated[list[str] | None, typer.Option("--relation", help="Only this relation; repeatable.")]
 
 
 def register(app: typer.Typer) -> None:
