@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import TextIO
 
 import typer
 
@@ -66,11 +66,18 @@ def main() -> None:
             sys.exit(2)
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *place: Any) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Print what a person should know as a note, without the line of the program it comes from."""
     from transa.cli.output import note
 
     if issubclass(category, TransaWarning):
         note(str(message))
     else:
-        typer.echo(warnings.formatwarning(message, category, *place[:2]), err=True, nl=False)
+        typer.echo(warnings.formatwarning(message, category, filename, lineno, line), err=True, nl=False)

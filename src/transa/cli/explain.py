@@ -35,7 +35,8 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Say why a triple scores as it does: dimensions, ranks, supporting facts, and what the metric changes."""
-    from transa.analysis.explanation import SUFFIXES, plot_explanation
+    from transa.analysis.explanation import plot_explanation
+    from transa.analysis.style import SUFFIXES
     from transa.cli.output import emit_json, note
     from transa.evaluation.tables import check_target
     from transa.inference import Trained
@@ -99,8 +100,9 @@ def entity_map(
     as_json: Json = False,
 ) -> None:
     """Draw all entities in the plane (PCA), coloured by their number of training triples."""
-    from transa.analysis.entity_map import SUFFIXES, plot_map
     from transa.analysis.entity_map import entity_map as map_entities
+    from transa.analysis.entity_map import plot_map
+    from transa.analysis.style import SUFFIXES
     from transa.cli.output import emit_json
     from transa.evaluation.tables import check_target, write_table
     from transa.inference import Trained
