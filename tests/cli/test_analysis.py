@@ -101,7 +101,7 @@ def test_the_head_and_relation_of_figure_1_can_be_chosen(command, runs: dict[str
         (["figure", "1", "full", "--head", "virrus"], "unknown entity 'virrus'; did you mean 'virus'"),
         (["figure", "1", "full", "--out", "f.bmp"], "expected .png, .svg or .pdf"),
         (["weights", "full", "--relation", "izza"], "unknown relation 'izza'"),
-        (["figure", "2", "full", "--relation", "part"], "relation 'part'"),
+        (["figure", "2", "full", "--relation", "pr"], "relation 'pr' is ambiguous"),
         (["weights", "full", "--top", "-1"], "--top"),
         (["weights", "full", "--csv", "w.xlsx"], "expected .csv or .tsv"),
         (["weights", "nothing"], "not a run folder"),
