@@ -21,6 +21,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/ranking.py
 	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/predicting.py
 
 install: $(VENV)/.installed
 

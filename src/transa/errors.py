@@ -43,6 +43,10 @@ class InputError(TransaError, ValueError):
         self.line = line
 
 
+class TransaWarning(UserWarning):
+    """What a person should know about a result that is there nevertheless; the command line prints it as a note."""
+
+
 def quote(value: object) -> str:
     """Return `value` as it is quoted in messages: escaped, and cut where it is long."""
     text = str(value)

@@ -12,8 +12,9 @@ from transa.analysis.figure1 import draw_figure1, figure1
 from transa.analysis.figure2 import draw_figure2, figure2
 from transa.analysis.figure3 import draw_figure3, figure3
 from transa.analysis.questions import Others, Separation, ask, potential_of, same_vectors
+from transa.analysis.style import drawing, save_figure
 from transa.data import KnowledgeGraph
-from transa.errors import InputError
+from transa.errors import InputError, TransaWarning
 from transa.evaluation.classification import scores_of
 from transa.models import Model, build
 
@@ -160,3 +161,13 @@ def test_figures_are_drawn_and_not_overwritten(tmp_path: Path, suffix: str) -> N
             assert "mistake" in target.read_text("utf-8") or number == 3
         with pytest.raises(InputError, match="exists already"):
             draw(data, target)  # type: ignore[operator]
+
+
+def test_letters_that_no_font_has_are_named_once_and_stay_in_svg(tmp_path: Path) -> None:
+    letter = "\U00013080"
+    with pytest.warns(TransaWarning, match=f"no font here has {letter}: ") as caught, drawing(2, 2) as figure:
+        figure.suptitle(f"{letter} and {letter}")
+        save_figure(figure, tmp_path / "f.png")
+        save_figure(figure, tmp_path / "f.svg")
+    assert len(caught) == 1
+    assert f"{letter} and {letter}" in (tmp_path / "f.svg").read_text("utf-8")

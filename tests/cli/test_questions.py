@@ -99,10 +99,17 @@ def test_nothing_left_to_answer_is_said(command, tmp_path: Path) -> None:
 
     graph = KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "s", "a")])
     transa.TransE(dim=2, rounds=1).fit(graph).save(tmp_path / "run")
-    result = command("predict", tmp_path / "run", "--head", "a", "--relation", "r", "--in-range", "--new-only")
-    assert result.code == 2 and "no answer is left" in result.err
+    asked = ("predict", tmp_path / "run", "--head", "a", "--relation", "r", "--in-range", "--new-only")
+    result = command(*asked)
+    assert (result.code, result.out) == (0, "") and "(a, r, ?): no answer is left that is new in range" in result.err
+    assert json.loads(command(*asked, "--json").out)["questions"][0]["answers"] == []
+    assert command(*asked, "--out", tmp_path / "none.csv").code == 0
+    assert len((tmp_path / "none.csv").read_text().splitlines()) == 1
     result = command("discover", tmp_path / "run")
-    assert result.code == 2 and "nothing was found" in result.err
+    assert (result.code, result.out) == (0, "") and "nothing was found" in result.err
+    assert json.loads(command("discover", tmp_path / "run", "--json").out)["triples"] == []
+    result = command("export", tmp_path / "run", "--to", tmp_path / "none.nt")
+    assert result.code == 0 and "nothing was found" in result.err and (tmp_path / "none.nt").read_text() == ""
 
 
 @pytest.mark.parametrize(
@@ -116,6 +123,10 @@ def test_nothing_left_to_answer_is_said(command, tmp_path: Path) -> None:
         ("export", "RUN", "--to", "OUT.npz"),
         ("check", "RUN", "TRIPLES"),
         ("extend", "RUN", "TRIPLES", "--out", "OUT"),
+        ("evaluate", "RUN"),
+        ("classify", "RUN"),
+        ("weights", "RUN"),
+        ("figure", "1", "RUN", "--out", "OUT.png"),
     ],
 )
 def test_damaged_runs_are_refused_with_a_message(command, tmp_path: Path, arguments: tuple[str, ...]) -> None:
@@ -149,6 +160,50 @@ def test_damaged_runs_are_refused_with_a_message(command, tmp_path: Path, argume
     config = json.loads((run / "config.json").read_text())
     (run / "config.json").write_text(json.dumps({**config, "format": 99}))
     refused(run, "format 99")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("explain", "RUN", "Dor", "next", "e1"), "entity 'Dor' is ambiguous: 'e4' (Dora), 'e5' (Dorothea)"),
+        (("explain", "RUN", "e1", "nextt", "e1"), "unknown relation 'nextt'; did you mean 'next'?"),
+        (("explain", "RUN", "e1", "next", "e1", "-k", "0"), "'--top' / '-k'"),
+        (("explain", "RUN", "e1", "next"), "'TAIL'"),
+        (("neighbours", "RUN", "Doraa"), "unknown entity 'Doraa'; did you mean 'Dora'"),
+        (("neighbours", "RUN", "BOB"), "entity 'BOB' is ambiguous: 'e1' (Bob), 'e2' (bob)"),
+        (("neighbours", "RUN", "e1", "--relation", "near"), "unknown relation 'near'"),
+        (("neighbours", "RUN", "e1", "-k", "-1"), "'--top' / '-k'"),
+        (("discover", "RUN", "--relation", "near"), "unknown relation 'near'"),
+        (("discover", "RUN", "--each", "0"), "'--each'"),
+        (("discover", "RUN", "--errors", "--relation", "near"), "unknown relation 'near'"),
+        (("export", "RUN", "--to", "OUT.nt", "--relation", "near"), "unknown relation 'near'"),
+        (("export", "RUN", "--to", "OUT.nt", "-k", "0"), "'--top' / '-k'"),
+        (("export", "RUN", "--to", "nowhere/x.npz"), "does not exist"),
+        (("map", "RUN", "--picture", "OUT.bmp"), "unknown suffix '.bmp'"),
+        (("map", "RUN", "--picture", "OUT.png", "--out", "OUT.txt"), "unknown suffix '.txt'"),
+        (("check", "RUN", "nowhere.csv"), "nowhere.csv"),
+        (("check", "RUN", "NARROW"), "narrow.csv"),
+        (("check", "RUN", "AMBIGUOUS"), "row 2: entity 'Dor' is ambiguous"),
+        (("extend", "RUN", "nowhere.csv", "--out", "OUT"), "nowhere.csv"),
+        (("extend", "RUN", "NARROW", "--out", "OUT"), "narrow.csv"),
+        (("extend", "RUN", "AMBIGUOUS", "--out", "OUT", "--steps", "-1"), "'--steps'"),
+        (("evaluate", "RUN", "--limit", "0"), "'--limit'"),
+        (("evaluate", "RUN"), "no test triples"),
+        (("weights", "RUN"), "transe has no metric"),
+    ],
+)
+def test_wrong_input_has_a_message_and_exit_code_2(
+    command, run: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    places = {
+        "RUN": run,
+        "NARROW": written(tmp_path / "narrow.csv", "head,tail\ne1,e2\n"),
+        "AMBIGUOUS": written(tmp_path / "two.csv", "head,relation,tail\ne0,next,e1\nDor,next,e1\n"),
+    }
+    before = sorted(tmp_path.iterdir())
+    result = command(*(places.get(each, each.replace("OUT", str(tmp_path / "out"))) for each in arguments))
+    assert result.code == 2 and message in result.err and "Traceback" not in result.err, result.err
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_check_and_its_exit_codes(command, run: Path, bare: Path, tmp_path: Path) -> None:

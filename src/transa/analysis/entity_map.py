@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from transa.analysis.style import SUFFIXES, drawing, literal, save_figure
 from transa.data import Vocabulary
 from transa.errors import InputError
 from transa.evaluation.tables import check_target
 from transa.inference.neighbours import degrees_of
 from transa.inference.trained import Trained
-from transa.storage import atomic_file
 
-SUFFIXES = (".png", ".svg", ".pdf")
 #: Entities whose names are written, at most, and how far apart in parts of the map: those of the highest degree come first.
 LABELLED, APART = 15, 0.06
 
@@ -74,38 +73,39 @@ def entity_map(trained: Trained) -> EntityMap:
 
 def plot_map(found: EntityMap, target: Path, *, overwrite: bool = False) -> Path:
     """Draw the map, coloured by degree, into a .png, .svg or .pdf file."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.colors import LogNorm
-    from matplotlib.figure import Figure
+    from matplotlib.patheffects import withStroke
 
     check_target(target, SUFFIXES, overwrite=overwrite)
-    figure = Figure(figsize=(8, 6.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
     order = np.argsort(found.degrees, kind="stable")
     degrees = np.maximum(found.degrees[order], 1)
-    size = float(np.clip(20_000 / len(order), 2, 30))
-    drawn = axes.scatter(
-        found.places[order, 0],
-        found.places[order, 1],
-        c=degrees,
-        s=size,
-        cmap="viridis",
-        norm=LogNorm(1, max(2, int(degrees.max()))),
-        linewidths=0,
-        rasterized=True,
-    )
-    figure.colorbar(drawn, label="training triples")
-    for entity in _apart(found.places, order[::-1]):
-        name = found.entities.name(entity).replace("$", r"\$")
-        axes.annotate(name, found.places[entity], (3, 3), textcoords="offset points", fontsize=7)
-    first, second = found.explained
-    axes.set_xlabel(f"first direction ({first:.0%} of the variance)")
-    axes.set_ylabel(f"second direction ({second:.0%})")
-    axes.set_title(f"{len(order):,} entities")
-    with atomic_file(target, overwrite=overwrite) as file:
-        figure.savefig(file, format=target.suffix.lower()[1:], dpi=120)
-    return target
+    with drawing(8, 6.5) as figure:
+        axes = figure.subplots()
+        drawn = axes.scatter(
+            found.places[order, 0],
+            found.places[order, 1],
+            c=degrees,
+            s=float(np.clip(20_000 / len(order), 2, 30)),
+            cmap="viridis",
+            norm=LogNorm(1, max(2, int(degrees.max()))),
+            linewidths=0,
+            rasterized=True,
+        )
+        figure.colorbar(drawn, label="training triples", format="{x:g}")
+        for entity in _apart(found.places, order[::-1]):
+            axes.annotate(
+                literal(found.entities.name(entity)),
+                found.places[entity],
+                (3, 3),
+                textcoords="offset points",
+                fontsize=7,
+                path_effects=[withStroke(linewidth=1.8, foreground="white")],  # points may lie below
+            )
+        first, second = found.explained
+        axes.set_xlabel(f"first direction ({first:.0%} of the variance)")
+        axes.set_ylabel(f"second direction ({second:.0%})")
+        axes.set_title(f"{len(order):,} entities")
+        return save_figure(figure, target, overwrite=overwrite)
 
 
 def _apart(places: npt.NDArray[np.float64], order: npt.NDArray[np.int64]) -> list[int]:

@@ -22,7 +22,6 @@ from transa.analysis.questions import (
     Separation,
     Vector,
     ask,
-    entity_id,
     heads_by_tails,
     potential_of,
     residuals,
@@ -31,6 +30,7 @@ from transa.analysis.questions import (
 from transa.analysis.weights import Matrix
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
+from transa.inference.names import Names
 from transa.models import Model
 from transa.models.transe import TransE
 
@@ -141,8 +141,8 @@ def figure1(
         Which unmatched tails are drawn.
     """
     plain = same_vectors(model, norm) if against is None else against
-    edge = None if relation is None else graph.relations.id(relation)
-    given, edge = _question(graph, None if head is None else entity_id(graph, head), edge)
+    edge = None if relation is None else Names(graph.relations, "relation").id(relation)
+    given, edge = _question(graph, None if head is None else Names(graph.entities, "entity").id(head), edge)
     question = ask(graph, [plain, model], given, edge, others)
     label = f"TransE on the same vectors, L{norm}" if against is None else _called(plain)
     return Figure1(question, (_panel(label, plain, question), _panel(_called(model), model, question)))

@@ -24,7 +24,6 @@ from transa.analysis.questions import (
     Separation,
     Vector,
     ask,
-    entity_id,
     heads_by_tails,
     residuals,
     same_vectors,
@@ -32,6 +31,7 @@ from transa.analysis.questions import (
 from transa.analysis.weights import Matrix, RelationWeights, check_metric, metric_of
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
+from transa.inference.names import Names
 from transa.models import Model
 from transa.models.adaptive_metric import AdaptiveMetric
 
@@ -129,7 +129,7 @@ def figure2(
     """
     check_metric(model)
     edge = _relation(graph, relation)
-    chosen = _heads(graph, edge) if not heads else [entity_id(graph, head) for head in heads]
+    chosen = _heads(graph, edge) if not heads else [Names(graph.entities, "entity").id(head) for head in heads]
     plain = same_vectors(model, 2)
     matrix = metric_of(model, edge)
     shares = RelationWeights.of(matrix).shares
@@ -141,7 +141,7 @@ def figure2(
 
 def _relation(graph: KnowledgeGraph, key: str | None) -> int:
     if key is not None:
-        return graph.relations.id(key)
+        return Names(graph.relations, "relation").id(key)
     for usual in ("_has_part", "has_part"):
         if usual in graph.relations:
             return graph.relations.id(usual)

@@ -226,15 +226,3 @@ def heads_by_tails(graph: KnowledgeGraph, relation: int | None = None) -> npt.ND
     if relation is not None:
         rows = rows[rows[:, 1] == relation]
     return rows[np.lexsort((rows[:, 1], rows[:, 0], rows[:, 2]))]
-
-
-def entity_id(graph: KnowledgeGraph, key: str) -> int:
-    """Return the entity of a key, or of a readable name that only one entity has."""
-    if key in graph.entities or graph.entities.names is None:
-        return graph.entities.id(key)
-    named = [one for one, name in enumerate(graph.entities.names.to_pylist()) if name == key]
-    if len(named) > 1:
-        raise InputError(
-            f"{len(named)} entities are called {key!r}; name one by its key, such as {graph.entities[named[0]]!r}"
-        )
-    return named[0] if named else graph.entities.id(key)

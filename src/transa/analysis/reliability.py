@@ -74,9 +74,8 @@ def plot_reliability(result: Classification, target: Path, *, overwrite: bool = 
     for centre, count in zip(centres, bins.count, strict=True):
         lower.annotate(f"{count:,}", (centre, count), (0, 2), textcoords="offset points", ha="center", fontsize=8)
     lines, bars = upper.get_legend_handles_labels(), lower.get_legend_handles_labels()
-    upper.legend(
-        lines[0] + bars[0], lines[1] + [f"{name} triples" for name in bars[1]], loc="upper left", frameon=False
-    )
+    names = lines[1] + [f"{name} triples" for name in bars[1]]
+    figure.legend(lines[0] + bars[0], names, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     with atomic_file(target, overwrite=overwrite) as file:
         figure.savefig(file, format=target.suffix.lower()[1:], dpi=120)
     return target

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from transa.errors import TransaWarning
 from transa.evaluation.tables import check_target
 from transa.storage import atomic_file
 
@@ -51,6 +54,54 @@ _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",  # letters stay letters, so that they can be searched and selected
 }
 
+#: Fonts with the letters that matplotlib's own lacks; those that are installed stand in for them.
+_WIDER = (
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "WenQuanYi Zen Hei",
+    "Droid Sans Fallback",
+    "Hiragino Sans",
+    "PingFang SC",
+    "Yu Gothic",
+    "Microsoft YaHei",
+    "Malgun Gothic",
+    "Nirmala UI",
+    "Noto Sans Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+    "Arial Unicode MS",
+)
+
+
+def _fonts() -> list[str]:
+    """Return matplotlib's font and the wider ones that are installed."""
+    from matplotlib.font_manager import fontManager
+
+    installed = {font.name for font in fontManager.ttflist}
+    return ["DejaVu Sans", *(name for name in _WIDER if name in installed)]
+
+
+@contextmanager
+def _letters() -> Iterator[None]:
+    """Say once which letters no font has, in place of matplotlib's warning about each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    missing: dict[str, None] = {}
+    for each in caught:
+        found = re.match(r"Glyph (\d+) ", str(each.message))
+        if found:
+            missing[chr(int(found[1]))] = None
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    if missing:
+        warnings.warn(
+            f"no font here has {''.join(list(missing)[:20])}: boxes stand for it, except in .svg files, which keep letters as text",
+            TransaWarning,
+            stacklevel=2,
+        )
+
 
 @contextmanager
 def drawing(width: float, height: float) -> Iterator[Figure]:
@@ -59,20 +110,18 @@ def drawing(width: float, height: float) -> Iterator[Figure]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(_SETTINGS):
+    with _letters(), mpl.rc_context({**_SETTINGS, "font.family": _fonts()}):
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
 
 
 def save_figure(figure: Figure, target: Path, *, overwrite: bool = False) -> Path:
-    """Write a figure to a .png, .svg or .pdf file."""
-    import matplotlib as mpl
-
+    """Write a figure to a .png, .svg or .pdf file; to be called inside its `drawing`."""
     check_target(target, SUFFIXES, overwrite=overwrite)
     kind = target.suffix.lower()[1:]
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
-    with mpl.rc_context(_SETTINGS), atomic_file(target, overwrite=overwrite) as file:
+    with atomic_file(target, overwrite=overwrite) as file:
         figure.savefig(file, format=kind, dpi=200, metadata=undated)
     return target
 

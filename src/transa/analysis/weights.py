@@ -25,6 +25,7 @@ from transa.data.relations import RelationStatistics
 from transa.errors import InputError
 from transa.evaluation.classification import check_sizes
 from transa.evaluation.tables import write_table
+from transa.inference.names import Names
 from transa.models import Model
 
 Matrix = npt.NDArray[np.float64]
@@ -249,11 +250,12 @@ def weights_of(model: Model, graph: KnowledgeGraph, relations: list[str] | None 
     model, graph
         A trained model with a metric, and its graph.
     relations
-        Keys; by default all relations.
+        By key or by name; by default all relations.
     """
     check_metric(model)
     check_sizes(model, graph)
-    ids = range(len(graph.relations)) if relations is None else [graph.relations.id(key) for key in relations]
+    names = Names(graph.relations, "relation")
+    ids = range(len(graph.relations)) if relations is None else [names.id(name) for name in relations]
     triples = RelationStatistics.of(graph.training_facts).triples
     found = [
         RelationWeights.of(

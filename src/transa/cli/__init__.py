@@ -6,6 +6,8 @@ Nothing heavy is imported before a command runs, so that ``transa --help`` answe
 from __future__ import annotations
 
 import sys
+import warnings
+from typing import TextIO
 
 import typer
 
@@ -22,7 +24,7 @@ from transa.cli import (
     reproduce,
     train,
 )
-from transa.errors import TransaError
+from transa.errors import TransaError, TransaWarning
 
 app = typer.Typer(
     name="transa",
@@ -55,8 +57,27 @@ def _options(version: bool = typer.Option(False, "--version", help="Show the ver
 
 def main() -> None:
     """Run a command; an input that cannot be used ends in one line on stderr and exit code 2."""
-    try:
-        app()
-    except TransaError as error:
-        typer.secho(f"error: {error}", fg="red", err=True)
-        sys.exit(2)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            app()
+        except TransaError as error:
+            typer.secho(f"error: {error}", fg="red", err=True)
+            sys.exit(2)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print what a person should know as a note, without the line of the program it comes from."""
+    from transa.cli.output import note
+
+    if issubclass(category, TransaWarning):
+        note(str(message))
+    else:
+        typer.echo(warnings.formatwarning(message, category, filename, lineno, line), err=True, nl=False)

@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 def weights(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder of a model with a metric.")],
     relation: Annotated[
-        list[str] | None, typer.Option("--relation", metavar="KEY", help="Only this one; repeatable.")
+        list[str] | None, typer.Option("--relation", metavar="NAME", help="Only this one; repeatable.")
     ] = None,
     dimensions: Annotated[int, typer.Option(min=1, help="How many telling dimensions to name.")] = 3,
     top: Annotated[int, typer.Option(min=0, help="How many relations to show and to draw.")] = 20,
@@ -68,9 +68,9 @@ def figure(
         ),
     ] = None,
     head: Annotated[
-        list[str] | None, typer.Option("--head", metavar="KEY", help="Whose tails (1, 2); repeatable for 2.")
+        list[str] | None, typer.Option("--head", metavar="NAME", help="Whose tails (1, 2); repeatable for 2.")
     ] = None,
-    relation: Annotated[str | None, typer.Option(metavar="KEY", help="Which relation (1, 2).")] = None,
+    relation: Annotated[str | None, typer.Option(metavar="NAME", help="Which relation (1, 2).")] = None,
     norm: Annotated[int, typer.Option(min=1, max=2, help="L1 or L2 of TransE on the same vectors (1, 3).")] = 2,
     unmatched: Annotated[
         int | None,

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from transa.cli.graphs import Json
+from transa.cli.train import note_compiling
 
 
 class Ranked(StrEnum):
@@ -76,6 +77,7 @@ def evaluate(
     folder = RunFolder(run)
     model, graph = folder.model(), folder.graph()
     model = _moved(model, device)
+    note_compiling("count_better", model)
     started = time.perf_counter()
     triples = min(limit or len(graph.positives(split.value)), len(graph.positives(split.value)))
     with progress_bar("ranking", 2 * triples) as watch:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transa.cli.graphs import Json
-from transa.cli.predict import Out, Overwrite, Run, opened
+from transa.cli.predict import Out, Overwrite, Run
+from transa.cli.train import note_compiling
 
 if TYPE_CHECKING:
     from transa.inference.explain import Explanation
@@ -34,15 +35,19 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Say why a triple scores as it does: dimensions, ranks, supporting facts, and what the metric changes."""
-    from transa.analysis.explanation import SUFFIXES, plot_explanation
-    from transa.cli.output import emit_json
+    from transa.analysis.explanation import plot_explanation
+    from transa.analysis.style import SUFFIXES
+    from transa.cli.output import emit_json, note
     from transa.evaluation.tables import check_target
+    from transa.inference import Trained
     from transa.inference.explain import explain as explain_triple
 
     if picture is not None:
         check_target(picture, SUFFIXES, overwrite=overwrite)
-    trained = opened(run)
+    trained = Trained.open(run)
+    note_compiling("count_better", trained.model)
     found = explain_triple(trained, head, relation, tail, top=top)
+    note(*trained.notes)
     if picture is not None:
         plot_explanation(trained, found, picture, overwrite=overwrite)
     if as_json:
@@ -63,8 +68,7 @@ def neighbours(
     as_json: Json = False,
 ) -> None:
     """List the entities nearest to one, by their vectors or under a relation's metric."""
-    from transa.cli.output import emit_json, table
-    from transa.errors import InputError
+    from transa.cli.output import emit_json, note, table
     from transa.evaluation.tables import check_target, write_table
     from transa.inference import Trained
     from transa.inference.neighbours import neighbours as nearest
@@ -73,14 +77,14 @@ def neighbours(
         check_target(out, overwrite=overwrite)
     found = nearest(Trained.open(run), entity, relation, top=top)
     if not len(found):
-        raise InputError("the graph has no other entity")
+        note("the graph has no other entity")
     if out is not None:
         write_table(found.frame(), out, overwrite=overwrite)
     if as_json:
         emit_json({"run": str(run), "entity": found.entity, "relation": found.relation, "neighbours": found.rows()})
     elif out is not None:
         typer.echo(f"Written: {out}")
-    else:
+    elif len(found):
         under = "" if found.relation is None else f" under {found.relation}"
         rows = [(each.name, f"{each.distance:.4g}", each.degree) for each in found.nearest]
         table(f"Nearest to {found.entity}{under}", ("entity", "distance", "triples"), rows)
@@ -96,8 +100,9 @@ def entity_map(
     as_json: Json = False,
 ) -> None:
     """Draw all entities in the plane (PCA), coloured by their number of training triples."""
-    from transa.analysis.entity_map import SUFFIXES, plot_map
     from transa.analysis.entity_map import entity_map as map_entities
+    from transa.analysis.entity_map import plot_map
+    from transa.analysis.style import SUFFIXES
     from transa.cli.output import emit_json
     from transa.evaluation.tables import check_target, write_table
     from transa.inference import Trained

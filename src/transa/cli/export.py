@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from transa.cli.graphs import Json
-from transa.cli.predict import Only, Overwrite, Run, opened
+from transa.cli.predict import NOTHING_NEW, Only, Overwrite, Run
+from transa.cli.train import note_compiling
 
 
 def register(app: typer.Typer) -> None:
@@ -30,8 +31,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write vectors and metrics, or predicted facts as RDF, to a file."""
-    from transa.cli.output import emit_json, progress_bar
-    from transa.errors import InputError
+    from transa.cli.output import emit_json, note, progress_bar
     from transa.evaluation.tables import check_target
     from transa.inference import Trained
     from transa.inference.discover import discover, pairs
@@ -39,15 +39,12 @@ def export(
     from transa.inference.export import export as export_model
 
     check_target(to, VECTORS + FACTS, overwrite=overwrite)
-    facts = None
+    trained, facts = Trained.open(run), None
     if to.suffix.lower() in FACTS:
-        trained = opened(run)
+        note_compiling("best_answers", trained.model)
         with progress_bar("searching", pairs(trained, relation)) as watch:
             facts = discover(trained, top=top, relations=relation, watch=watch)
-        if not len(facts):
-            raise InputError("nothing was found: every answer in range is known already", path=to)
-    else:
-        trained = Trained.open(run)
+        note(*trained.notes, *([] if len(facts) else [NOTHING_NEW]))
     export_model(trained, to, facts=facts, overwrite=overwrite)
     what = {"facts": len(facts)} if facts is not None else {"parameters": trained.model.parameters}
     if as_json:

@@ -80,5 +80,5 @@ def extend(
     if frame:
         shown = "" if len(frame) <= 20 else ", the first 20"
         rows = [(row["key"], row["id"], row["triples"]) for row in frame[:20]]
-        table(f"{len(frame):,} new entities{shown}", ("entity", "id", "triples"), rows)
+        table(f"New entities: {len(frame):,}{shown}", ("entity", "id", "triples"), rows)
     typer.echo(f"{out}: {found.triples:,} triples added")

@@ -25,12 +25,12 @@ def note(*texts: str) -> None:
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table on stdout: the first column and texts to the left, numbers to the right."""
+    """Print a table on stdout: texts to the left, numbers to the right and in one piece. Without names, there is no line for them."""
     rows = [list(row) for row in rows]
-    drawn = Table()
+    drawn = Table(show_header=any(header))
     for position, name in enumerate(header):
-        numeric = all(isinstance(row[position], int | float) for row in rows)
-        drawn.add_column(name, justify="right" if numeric and rows else "left", overflow="fold", no_wrap=numeric)
+        numeric = bool(rows) and all(_is_number(row[position]) for row in rows)
+        drawn.add_column(name, justify="right" if numeric else "left", overflow="fold", no_wrap=numeric)
     for row in rows:
         drawn.add_row(*map(_cell, row))
     console = Console()
@@ -48,6 +48,17 @@ def progress_bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(label, total=total)
         yield lambda steps: bar.update(task, advance=steps)
+
+
+def _is_number(value: object) -> bool:
+    """Tell whether a value is a number or the text of one, in which ``-`` stands for one that is not there."""
+    if not isinstance(value, str):
+        return isinstance(value, int | float)
+    try:
+        float(value.replace(",", "").removesuffix("%"))
+    except ValueError:
+        return value == "-"
+    return True
 
 
 def _cell(value: object) -> Text:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transa.cli.graphs import Json
+from transa.cli.train import note_compiling
 
 if TYPE_CHECKING:
     from transa.inference import Trained
@@ -16,6 +17,9 @@ Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write a table: .csv, .tsv or .parquet.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")]
 Only = Annotated[list[str] | None, typer.Option("--relation", help="Only this relation; repeatable.")]
+
+#: Said where a search is right and comes to nothing.
+NOTHING_NEW = "nothing was found: every answer in range is known already"
 
 
 def register(app: typer.Typer) -> None:
@@ -46,9 +50,10 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Answer (head, relation, ?), (?, relation, tail) or (head, ?, tail)."""
-    from transa.cli.output import emit_json, table
+    from transa.cli.output import emit_json, note, table
     from transa.errors import InputError
     from transa.evaluation.tables import check_target, write_table
+    from transa.inference import Trained
     from transa.inference.predict import Question, answer, frame_of, read_questions
 
     if out is not None:
@@ -56,10 +61,12 @@ def predict(
     if queries is not None and (head, relation, tail) != (None, None, None):
         raise InputError("--queries: give questions in the file or by --head, --relation and --tail, not both")
     questions = [Question(head, relation, tail)] if queries is None else read_questions(queries)
-    trained = opened(run)
+    trained = Trained.open(run)
+    note_compiling("best_answers", trained.model)
     answers = answer(trained, questions, top=top, new_only=new_only, in_range=in_range)
-    if not any(answers):
-        raise InputError(f"no answer is left{' that is new' if new_only else ''}{' in range' if in_range else ''}")
+    note(*trained.notes)
+    left = f"no answer is left{' that is new' if new_only else ''}{' in range' if in_range else ''}"
+    note(*(f"{each.question}: {left}" for each in answers if not each))
     if out is not None:
         write_table(frame_of(answers), out, overwrite=overwrite)
     if as_json:
@@ -74,7 +81,7 @@ def predict(
             }
         )
     elif out is None:
-        for each in answers:
+        for each in filter(None, answers):
             rows = [
                 (place, _called(found.key, found.name), *_figures(found.score, found.probability), _known(found.known))
                 for place, found in enumerate(each, start=1)
@@ -99,17 +106,19 @@ def check(
     from transa.cli.output import emit_json, note
     from transa.errors import InputError
     from transa.evaluation.tables import check_target, write_table
+    from transa.inference import Trained
     from transa.inference.check import check as check_triples
     from transa.inference.check import read_triples
 
     if out is not None:
         check_target(out, overwrite=overwrite)
     triples = read_triples(file)
-    trained = opened(run)
+    trained = Trained.open(run)
     try:
         checked = check_triples(trained, triples)
     except InputError as error:
         raise InputError(str(error), path=file) from None
+    note(*trained.notes)
     below = [] if fail_below is None else checked.below(fail_below)
     if out is not None:
         write_table(checked.frame(), out, overwrite=overwrite)
@@ -120,7 +129,7 @@ def check(
     if out is not None and not as_json:
         typer.echo(f"Written: {out}")
     if below:
-        note(f"{len(below):,} of {len(checked):,} triples are less probable than {fail_below}")
+        note(f"less probable than {fail_below}: {len(below):,} of {len(checked):,} triples")
         raise typer.Exit(1)
 
 
@@ -141,43 +150,36 @@ def discover(
 ) -> None:
     """Find the most probable new facts of the whole graph, or the least probable ones it holds."""
     from transa.cli.output import emit_json, note, progress_bar
-    from transa.errors import InputError
     from transa.evaluation.tables import check_target, write_table
+    from transa.inference import Trained
     from transa.inference.discover import discover as discover_facts
     from transa.inference.discover import doubtful, pairs
 
     if out is not None:
         check_target(out, overwrite=overwrite)
-    trained = opened(run)
+    trained = Trained.open(run)
     if errors:
         found = doubtful(trained, top=top, relations=relation)
     else:
+        note_compiling("best_answers", trained.model)
         with progress_bar("searching", pairs(trained, relation)) as watch:
             found = discover_facts(trained, top=top, each=each, relations=relation, parts=parts, watch=watch)
         note("among all triples that could be made far more are false than the probabilities assume; the order counts")
+    note(*trained.notes)
     if not len(found):
-        raise InputError("nothing was found: every answer in range is known already")
+        note("nothing was found: there is no such fact" if errors else NOTHING_NEW)
     if out is not None:
         write_table(found.frame(), out, overwrite=overwrite)
     if as_json:
         emit_json({"run": str(run), "notes": list(trained.notes), "triples": found.rows()})
-    elif out is None:
-        _show(trained, "The least probable facts" if errors else "The most probable new facts", found)
+    elif out is None and len(found):
+        _show(trained, "The least probable facts" if errors else "The most probable new facts", found, known=False)
     if out is not None and not as_json:
         typer.echo(f"Written: {out}")
 
 
-def opened(run: Path) -> Trained:
-    """Open a run and say what a reader of its probabilities should know."""
-    from transa.cli.output import note
-    from transa.inference import Trained
-
-    trained = Trained.open(run)
-    note(*trained.notes)
-    return trained
-
-
-def _show(trained: Trained, title: str, checked: Any) -> None:
+def _show(trained: Trained, title: str, checked: Any, *, known: bool = True) -> None:
+    """Show triples; `known` is whether to say which of them the graph holds."""
     from transa.cli.output import table
 
     entities, relations = trained.graph.entities, trained.graph.relations
@@ -187,13 +189,14 @@ def _show(trained: Trained, title: str, checked: Any) -> None:
                 _called(key, names.name(names.id(key)))
                 for key, names in ((each.head, entities), (each.relation, relations), (each.tail, entities))
             ),
-            *_figures(each.score, each.threshold, each.probability),
+            *_figures(each.score, each.threshold),
+            "-" if each.probability is None else f"{each.probability:.3f}",
             "-" if each.decision is None else "true" if each.decision else "false",
-            _known(each.known),
+            *([_known(each.known)] if known else []),
         )
         for each in checked.checked
     ]
-    table(title, ("head", "relation", "tail", "score", "threshold", "probability", "", ""), rows)
+    table(title, ("head", "relation", "tail", "score", "threshold", "prob.", "", *([""] if known else [])), rows)
 
 
 def _called(key: str, name: str) -> str:

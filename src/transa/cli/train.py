@@ -16,6 +16,7 @@ from transa.cli.graphs import Columns, Delimiter, Fractions, Header, Json, NoQuo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from transa.models import Model
     from transa.training import Progress
 
 
@@ -155,13 +156,13 @@ def read_setting(text: str) -> tuple[str, Any]:
         return name.strip(), value.strip()
 
 
-def note_compiling() -> None:
-    """Say that kernels are being compiled, where this is the first time."""
+def note_compiling(kernel: str = "gradient_phase", model: Model | None = None) -> None:
+    """Say that a kernel is being compiled, where this is the first time and the model has kernels."""
     from transa.cli.output import note
     from transa.kernels.cache import is_compiled
 
-    if not is_compiled():
-        note("first use on this machine: compiling kernels, which takes some seconds and is kept for the next time")
+    if (model is None or model.kernel() is not None) and not is_compiled(kernel):
+        note("first use on this machine: compiling kernels, which takes up to a minute and is kept for the next time")
 
 
 @contextmanager

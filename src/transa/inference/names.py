@@ -63,7 +63,7 @@ class Names:
                 return found[0]
             if found:
                 raise InputError(f"{self.kind} {quote(text)} is ambiguous: {self._listed(found)}")
-        near = suggest(text, self._folded) if len(self._folded) <= 200_000 else ""
+        near = suggest(text, [*self._named, *self.vocabulary]) if len(self._folded) <= 200_000 else ""
         raise InputError(f"unknown {self.kind} {quote(text)}{near or self._few()}")
 
     def exact(self, text: str) -> int | None:

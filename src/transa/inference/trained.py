@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from transa.data import KnowledgeGraph, KnownFacts
 from transa.data.graph import SPLITS, Triples
@@ -58,11 +57,7 @@ class Trained:
             If the folder holds no finished run, one of another format, or files that are damaged.
         """
         folder = RunFolder(path)
-        recipe, model = folder.recipe(), folder.model()
-        for name, table in model.tensors().items():
-            if not bool(torch.isfinite(table).all()):
-                raise InputError(f"{name} holds values that are no numbers", path=folder.path / "weights.safetensors")
-        return cls(model, folder.graph(), recipe, folder)
+        return cls(folder.model(), folder.graph(), folder.recipe(), folder)
 
     # ------------------------------------------------------------------ names
 

@@ -151,8 +151,47 @@ def _weight(spectrum, relation):  # type: ignore[no-untyped-def]
 
 
 @njit(fastmath=FAST, forceinline=True)
-def bound(kind, rounded, q, entities, begin, width, metric, spectrum, relation, errors, lower, upper):  # type: ignore[no-untyped-def]
-    """Write the scores of queries q to q + 3 to `lower`, or for the full metric bounds of them to `lower` and `upper`."""
+def bound(kind, rounded, count, entities, begin, width, metric, spectrum, relation, errors, lower, upper):  # type: ignore[no-untyped-def]
+    """Write the scores of a block of `count` queries to `lower`, or for the full metric bounds of them to `lower` and `upper`."""
+    for q in range(0, count, TOGETHER):
+        if spectrum is not None and count - q < TOGETHER:  # many relations have a query or two
+            for alone in range(q, count):
+                _bound_one(rounded, alone, entities, begin, width, spectrum, relation, errors, lower, upper)
+        else:
+            _bound_four(
+                kind, rounded, q, count, entities, begin, width, metric, spectrum, relation, errors, lower, upper
+            )
+
+
+@njit(fastmath=FAST, forceinline=True)
+def _factors(spectrum, relation, errors, like):  # type: ignore[no-untyped-def]
+    """Return what (u.a)^2 and |a|^2 are multiplied with in the lower bound of a^T W a, and in the upper one."""
+    _, values, ranges = spectrum
+    error = errors[1] * _weight(spectrum, relation)
+    below, above = values[relation, 0] - ranges[relation, 0], values[relation, 0] - ranges[relation, 1]
+    least, most = ranges[relation, 0] - error, ranges[relation, 1] + error
+    return like(below), like(least), like(above), like(most)
+
+
+@njit(fastmath=FAST, forceinline=True)
+def _bound_one(rounded, q, entities, begin, width, spectrum, relation, errors, lower, upper):  # type: ignore[no-untyped-def]
+    """Write bounds of the full metric's scores of query q."""
+    like = entities.dtype.type
+    axes = spectrum[0]
+    below, least, above, most = _factors(spectrum, relation, errors, like)
+    for x in range(width):
+        along, square = like(0), like(0)
+        for i in range(entities.shape[1]):
+            e = abs(rounded[q, i] - entities[begin + x, i])
+            along += axes[relation, 0, i] * e
+            square += e * e
+        along *= along
+        lower[q, x], upper[q, x] = below * along + least * square, above * along + most * square
+
+
+@njit(fastmath=FAST, forceinline=True)
+def _bound_four(kind, rounded, q, count, entities, begin, width, metric, spectrum, relation, errors, lower, upper):  # type: ignore[no-untyped-def]
+    """Write the scores, or bounds, of queries q to q + 3, of which those from `count` on are of no use."""
     size = entities.shape[1]
     zero = entities.dtype.type(0)
     for x in range(width):
@@ -175,7 +214,7 @@ def bound(kind, rounded, q, entities, begin, width, metric, spectrum, relation, 
                     d += (rounded[q + 3, i] - v) * (rounded[q + 3, i] - v)
             lower[q, x], lower[q + 1, x], lower[q + 2, x], lower[q + 3, x] = a, b, c, d
         elif spectrum is not None:
-            axes, values, ranges = spectrum
+            axes = spectrum[0]
             a2, b2, c2, d2 = zero, zero, zero, zero
             for i in range(size):
                 v, u = entities[row, i], axes[relation, 0, i]
@@ -191,18 +230,14 @@ def bound(kind, rounded, q, entities, begin, width, metric, spectrum, relation, 
                 e = abs(rounded[q + 3, i] - v)
                 d += u * e
                 d2 += e * e
-            error = errors[1] * _weight(spectrum, relation)
-            below = entities.dtype.type(values[relation, 0] - ranges[relation, 0])
-            above = entities.dtype.type(values[relation, 0] - ranges[relation, 1])
-            least = entities.dtype.type(ranges[relation, 0] - error)
-            most = entities.dtype.type(ranges[relation, 1] + error)
+            below, least, above, most = _factors(spectrum, relation, errors, entities.dtype.type)
             a, b, c, d = a * a, b * b, c * c, d * d
             lower[q, x], upper[q, x] = below * a + least * a2, above * a + most * a2
             lower[q + 1, x], upper[q + 1, x] = below * b + least * b2, above * b + most * b2
             lower[q + 2, x], upper[q + 2, x] = below * c + least * c2, above * c + most * c2
             lower[q + 3, x], upper[q + 3, x] = below * d + least * d2, above * d + most * d2
         else:
-            for other in range(q, q + TOGETHER):
+            for other in range(q, min(q + TOGETHER, count)):
                 total = zero
                 for i in range(size):
                     e = rounded[other, i] - entities[row, i]

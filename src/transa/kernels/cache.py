@@ -8,8 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def is_compiled() -> bool:
-    """Tell whether training kernels have been compiled on this machine before."""
-    from transa.kernels.training import gradient_phase
+def is_compiled(kernel: str) -> bool:
+    """Tell whether one of the large kernels (gradient_phase, count_better, best_answers) has been compiled on this machine before."""
+    from transa.kernels import ranking, training
 
-    return any(Path(gradient_phase.stats.cache_path).glob("training.gradient_phase-*.nbi"))
+    module = training if hasattr(training, kernel) else ranking
+    statistics = getattr(getattr(module, kernel), "stats", None)
+    if statistics is None:  # the compiler is switched off
+        return True
+    return any(Path(statistics.cache_path).glob(f"{module.__name__.rpartition('.')[2]}.{kernel}-*.nbi"))

@@ -24,7 +24,6 @@ from numba import njit, prange
 
 from transa.kernels.bounds import (
     ROWS,
-    TOGETHER,
     bound,
     bound_signed,
     exact_score,
@@ -119,10 +118,9 @@ def count_better(  # type: ignore[no-untyped-def]
                 if signed is not None:
                     bound_signed(rounded, end - block, bent, own, metric[relation], lower, width)
                 else:
-                    for q in range(0, end - block, TOGETHER):
-                        bound(
-                            kind, rounded, q, entities, begin, width, metric, spectrum, relation, errors, lower, upper
-                        )
+                    bound(
+                        kind, rounded, end - block, entities, begin, width, metric, spectrum, relation, errors, lower, upper
+                    )  # fmt: skip
                 if spectrum is not None:
                     rescored[task] += tighten(
                         block, end, first, rounded, entities, begin, width, metric, spectrum, relation, target_offsets,
@@ -235,10 +233,9 @@ def best_answers(  # type: ignore[no-untyped-def]
                 if signed is not None:
                     bound_signed(rounded, end - block, bent, own, metric[relation], lower, width)
                 else:
-                    for q in range(0, end - block, TOGETHER):
-                        bound(
-                            kind, rounded, q, entities, begin, width, metric, spectrum, relation, errors, lower, upper
-                        )
+                    bound(
+                        kind, rounded, end - block, entities, begin, width, metric, spectrum, relation, errors, lower, upper
+                    )  # fmt: skip
                 for q in range(block, end):
                     b = q - block
                     if begin == 0:

@@ -26,7 +26,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, isfinite
 
 from transa import __version__
 from transa.data import KnowledgeGraph, load
@@ -181,7 +181,11 @@ class RunFolder:
             model = build(recipe.model, int(sizes["entities"]), int(sizes["relations"]), recipe.dim, **recipe.options)
         except (KeyError, TypeError, ValueError):
             raise InputError("expected the numbers of entities and relations", path=self.path / "config.json") from None
-        return model.load(tensors)
+        model.load(tensors)
+        for name, table in model.tensors().items():
+            if not bool(isfinite(table).all()):
+                raise InputError(f"{name} holds values that are no numbers", path=self.path / "weights.safetensors")
+        return model
 
 
 def fingerprint(graph: KnowledgeGraph) -> str:
