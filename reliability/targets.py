@@ -244,7 +244,8 @@ def _any_parquet(random: Random) -> bytes:
         pa.array([1.0, -1.0, 1.0]),
     ]
     wanted = ["head", "relation", "tail", "label", "key", "", "\n", "head"]
-    chosen = random.choices(columns, k=random.choice((1, 2, 3, 3, 3, 4, 4, 6)))
+    usual = [pa.array(["ada", "bob", "eve"])] * 20
+    chosen = random.choices(columns + usual, k=random.choice((1, 2, 3, 3, 3, 4, 4, 6)))
     names = wanted[: len(chosen)] if random.random() < 0.7 else random.choices(wanted, k=len(chosen))
     table = pa.Table.from_arrays(chosen, names)
     if random.random() < 0.4:

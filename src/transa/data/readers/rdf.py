@@ -76,8 +76,7 @@ def read_rdf(path: Path) -> TripleTable:
                 else:
                     builder.add(name(subject), name(quad.predicate), name(value))
         except SyntaxError as error:
-            while source.read(1 << 20):
-                pass  # so that all of it has been watched
+            watched.finish()
             raise InputError(
                 f"malformed RDF: {error.msg}", path=path, line=error.lineno or watched.wrong_line
             ) from None
@@ -144,7 +143,7 @@ class _WatchedXml(io.RawIOBase):
     def __init__(self, file: io.BufferedReader) -> None:
         self._file = file
         self._parser = expat.ParserCreate()
-        self._done = False
+        self._begun = self._done = False
         self.wrong_line: int | None = None
         self.cut_short = False
 
@@ -153,6 +152,7 @@ class _WatchedXml(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         block = self._file.read(len(buffer))
+        self._begun = True
         if not self._done:
             self._done = not block
             try:
@@ -161,8 +161,18 @@ class _WatchedXml(io.RawIOBase):
                 self._done = True
                 self.wrong_line = error.lineno
                 self.cut_short = expat.ErrorString(error.code) in _CUT_SHORT
+            except (LookupError, ValueError):  # an encoding that it does not know
+                self._done = True
         buffer[: len(block)] = block
         return len(block)
+
+    def finish(self) -> None:
+        """Look for a wrong line in what has not been read yet, as far as that is soon done."""
+        block = bytearray(1 << 20)
+        for _ in range(64):
+            if self._done or not self._begun:
+                break
+            self.readinto(block)
 
 
 class _Texts:
