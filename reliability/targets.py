@@ -74,12 +74,22 @@ QUESTIONS = b"head,relation,tail\ne0,next,\n,far,e3\ne1,,e2\n"
 #: How many inputs each target gets, relative to the others: what is slow gets less.
 SHARES = {
     **dict.fromkeys(("train.tsv", "train.csv", "train.txt"), 1.0),
-    **{"train.tsv.gz": 2.0, "train.tsv.zst": 2.0, "inside.csv.gz": 0.5},
-    **{"train.parquet": 1.5, "schema.parquet": 0.5},
+    "train.tsv.gz": 2.0,
+    "train.tsv.zst": 2.0,
+    "inside.csv.gz": 0.5,
+    "train.parquet": 1.5,
+    "schema.parquet": 0.5,
     **dict.fromkeys(("train.nt", "train.ttl", "train.nq", "train.trig", "train.rdf"), 2.0),
-    **{"folder of openke": 1.0, "folder of tsv": 0.3, "folder of parquet": 0.3},
-    **{"run: config": 0.3, "run: weights": 0.5, "run: graph": 0.2, "run: calibration": 0.05, "run: resume": 0.05},
-    **{"recipe": 2.0, "questions": 2.0},
+    "folder of openke": 1.0,
+    "folder of tsv": 0.3,
+    "folder of parquet": 0.3,
+    "run: config": 0.3,
+    "run: weights": 0.5,
+    "run: graph": 0.2,
+    "run: calibration": 0.05,
+    "run: resume": 0.05,
+    "recipe": 2.0,
+    "questions": 2.0,
 }
 
 
