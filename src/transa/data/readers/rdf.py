@@ -46,6 +46,13 @@ _XML_SYNTAX = re.compile(
     r"(RDF|ID|Description|about(Each(ID)?)?|bagID|datatype|li|nodeID|parseType|resource)"
 )
 
+#: The longest text that an entity of a document type may stand for.
+MAX_ENTITY = 1 << 16
+_REFERENCE = re.compile(r"&([^;&\s]+);")
+_MULTIPLIED = "malformed RDF: entities that multiply each other beyond measure"
+#: What the second parser calls entities that multiply where they are used.
+_AMPLIFIED = 43
+
 _CUT_SHORT = (
     expat.errors.XML_ERROR_NO_ELEMENTS,
     expat.errors.XML_ERROR_UNCLOSED_TOKEN,
@@ -61,7 +68,7 @@ def read_rdf(path: Path) -> TripleTable:
     syntax = FORMATS[format_suffix(path)]
     name = _Names(stem(path))
     with reading(path), open_bytes(path) as file:
-        watched = _WatchedXml(file)
+        watched = _WatchedXml(file, path)
         source = io.BufferedReader(watched) if syntax == rdf.RdfFormat.RDF_XML else file
         try:
             for quad in rdf.parse(source, format=syntax, base_iri=path.absolute().as_uri()):
@@ -140,9 +147,12 @@ class _WatchedXml(io.RawIOBase):
     The second one knows fewer letters, so that its word does not count for anything else.
     """
 
-    def __init__(self, file: io.BufferedReader) -> None:
+    def __init__(self, file: io.BufferedReader, path: Path) -> None:
         self._file = file
+        self._path = path
         self._parser = expat.ParserCreate()
+        self._parser.EntityDeclHandler = self._declared
+        self._entities: dict[str, int] = {}
         self._begun = self._done = False
         self.wrong_line: int | None = None
         self.cut_short = False
@@ -161,10 +171,22 @@ class _WatchedXml(io.RawIOBase):
                 self._done = True
                 self.wrong_line = error.lineno
                 self.cut_short = expat.ErrorString(error.code) in _CUT_SHORT
+                if error.code == _AMPLIFIED:
+                    raise InputError(_MULTIPLIED, path=self._path, line=error.lineno) from None
+            except InputError:
+                raise
             except (LookupError, ValueError):  # an encoding that it does not know
                 self._done = True
         buffer[: len(block)] = block
         return len(block)
+
+    def _declared(self, name: str, parameter: bool, value: str | None, *rest: object) -> None:
+        """Add up what an entity stands for with those it names; the parser for RDF would write them out."""
+        if value is not None and not parameter:
+            named = (self._entities.get(other, 0) for other in _REFERENCE.findall(value))
+            self._entities[name] = size = len(value) + sum(named)
+            if size > MAX_ENTITY:
+                raise InputError(_MULTIPLIED, path=self._path, line=self._parser.CurrentLineNumber)
 
     def finish(self) -> None:
         """Look for a wrong line in what has not been read yet, as far as that is soon done."""

@@ -16,7 +16,7 @@ from transa.storage import check_regular
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 #: What a file may unpack to: so many bytes in any case, and beyond them so many times its own size. Triples of text shrink to a tenth.
-UNPACKED, EXPANSION = 1 << 28, 100
+UNPACKED, EXPANSION = 1 << 24, 100
 
 
 def format_suffix(path: Path | str) -> str:
