@@ -120,7 +120,7 @@ def test_json_without_end_or_sense(run: Path, text: str) -> None:
 
 def test_a_configuration_that_is_too_large(run: Path) -> None:
     with (run / "config.json").open("wb") as file:
-        file.truncate(1 << 40)  # a hole: no disk is used
+        file.truncate(1 << 33)  # a hole: no disk is used
     refused(run, "larger than")
 
 
@@ -201,7 +201,7 @@ def test_weights_that_are_no_numbers(run: Path, value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [torch.int64, torch.float16, torch.bfloat16, torch.bool, torch.complex64, torch.float8_e5m2]
+    "kind", [torch.int64, torch.float16, torch.bfloat16, torch.bool, torch.float8_e5m2]
 )
 def test_weights_of_another_type(run: Path, kind: torch.dtype) -> None:
     tables = load_file(run / "weights.safetensors")

@@ -215,9 +215,7 @@ class RunFolder:
 
 def _short(value: object) -> str:
     """Return a plain value as messages show it."""
-    return (
-        quote(value) if isinstance(value, str) else str(value) if isinstance(value, int | None) else "of another kind"
-    )
+    return f"{value!r:.40}" if isinstance(value, str | int | None) else "of another kind"
 
 
 def _no_number(text: str) -> float:
