@@ -184,7 +184,7 @@ def test_a_parquet_file_of_endless_rows_is_refused(tmp_path: Path) -> None:
     with pq.ParquetWriter(tmp_path / "t.parquet", table.schema, compression="zstd") as writer:
         for _ in range(20):
             writer.write_table(table)
-    assert (tmp_path / "t.parquet").stat().st_size < 100_000
+    assert (tmp_path / "t.parquet").stat().st_size < 200_000
     refused(tmp_path / "t.parquet", "unpacks to more than 100 times its size")
 
 

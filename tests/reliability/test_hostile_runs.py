@@ -200,9 +200,7 @@ def test_weights_that_are_no_numbers(run: Path, value: float) -> None:
     refused(run, "relation.vector holds values that are no numbers")
 
 
-@pytest.mark.parametrize(
-    "kind", [torch.int64, torch.float16, torch.bfloat16, torch.bool, torch.float8_e5m2]
-)
+@pytest.mark.parametrize("kind", [torch.int64, torch.float16, torch.bfloat16, torch.bool, torch.float8_e5m2])
 def test_weights_of_another_type(run: Path, kind: torch.dtype) -> None:
     tables = load_file(run / "weights.safetensors")
     save_file({name: table.to(kind) for name, table in tables.items()}, run / "weights.safetensors")

@@ -28,7 +28,9 @@ def found_in(source: str) -> list[str]:
         elif isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id in CALLS:
                 found.append(node.func.id)
-            if any(keyword.arg == "allow_pickle" for keyword in node.keywords):
+            if any(
+                keyword.arg == "allow_pickle" and ast.unparse(keyword.value) != "False" for keyword in node.keywords
+            ):
                 found.append("allow_pickle")
         if (
             isinstance(node, ast.Attribute)
