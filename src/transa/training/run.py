@@ -31,7 +31,7 @@ from torch import Tensor
 
 from transa import __version__
 from transa.data import KnowledgeGraph, load
-from transa.errors import InputError, quote
+from transa.errors import InputError
 from transa.models import Model, build
 from transa.storage import atomic_file, check_regular, read_small
 from transa.training.recipe import Recipe, recipe_from
