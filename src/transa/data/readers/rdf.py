@@ -48,6 +48,8 @@ _XML_SYNTAX = re.compile(
 
 #: The longest text that an entity of a document type may stand for.
 MAX_ENTITY = 1 << 16
+#: Elements that may stand in each other; the time of the parser for RDF grows with the square of it.
+MAX_DEPTH = 1000
 _REFERENCE = re.compile(r"&([^;&\s]+);")
 _MULTIPLIED = "malformed RDF: entities that multiply each other beyond measure"
 #: What the second parser calls entities that multiply where they are used.
@@ -152,7 +154,10 @@ class _WatchedXml(io.RawIOBase):
         self._path = path
         self._parser = expat.ParserCreate()
         self._parser.EntityDeclHandler = self._declared
+        self._parser.StartElementHandler = self._opened
+        self._parser.EndElementHandler = self._closed
         self._entities: dict[str, int] = {}
+        self._depth = 0
         self._begun = self._done = False
         self.wrong_line: int | None = None
         self.cut_short = False
@@ -187,6 +192,18 @@ class _WatchedXml(io.RawIOBase):
             self._entities[name] = size = len(value) + sum(named)
             if size > MAX_ENTITY:
                 raise InputError(_MULTIPLIED, path=self._path, line=self._parser.CurrentLineNumber)
+
+    def _opened(self, name: str, attributes: object) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise InputError(
+                f"malformed RDF: more than {MAX_DEPTH:,} elements in each other",
+                path=self._path,
+                line=self._parser.CurrentLineNumber,
+            )
+
+    def _closed(self, name: str) -> None:
+        self._depth -= 1
 
     def finish(self) -> None:
         """Look for a wrong line in what has not been read yet, as far as that is soon done."""
