@@ -33,10 +33,11 @@ def plain(values: Any) -> dict[str, Any] | None:
     """Return a dictionary of texts and finite numbers as it is, None for None."""
     if values is None:
         return None
-    for name, value in values.items() if isinstance(values, dict) else [("", values)]:
+    if not isinstance(values, dict):
+        raise ValueError("a table is of another kind")
+    for name, value in values.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{name} is not a number")
         if not isinstance(value, str | int | float | None):
-            raise ValueError(f"{name or 'a table'} is of another kind")
-    found: dict[str, Any] = values
-    return found
+            raise ValueError(f"{name} is of another kind")
+    return values
