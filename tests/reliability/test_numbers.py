@@ -80,7 +80,7 @@ def use(model: Model, graph: KnowledgeGraph) -> None:
 def stressed(name: str, graph: KnowledgeGraph, **values: Any) -> Model | None:
     """Train a few rounds and use the model; None where training ended in an error that says why."""
     small = {"hidden": 2} if "hidden" in MODELS[name].options else {}
-    recipe = recipe_from({"model": name, "dim": 4, "rounds": 2, "batch": 8, "rate": 0.1, **small, **values})
+    recipe = recipe_from({"model": name, "dim": 4, "rounds": 2, "batch": 8, "rate": 0.01, **small, **values})
     try:
         model = Trainer(graph, recipe).fit()
     except TransaError as error:
