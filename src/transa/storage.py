@@ -12,6 +12,9 @@ from typing import BinaryIO
 
 from transa.errors import InputError
 
+#: The largest file of settings, figures or log lines that is read whole, in bytes.
+SMALL = 1 << 26
+
 
 def sync(path: Path) -> None:
     """Ask the operating system to bring a file or folder to the disk."""
@@ -22,6 +25,39 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def check_regular(path: Path) -> None:
+    """Raise an `InputError` if `path` is a pipe, a device or a socket, where reading may wait for ever or never end."""
+    if path.is_fifo():
+        raise InputError("is a pipe, and files are read more than once; write it to a file first", path=path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InputError("is a device or a socket, not a file", path=path)
+
+
+def read_small(path: Path) -> str:
+    """Return the text of a file that is read whole, as settings and logs are.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    InputError
+        If it is no regular file, larger than `SMALL`, or not UTF-8.
+    """
+    try:
+        check_regular(path)
+        with path.open("rb") as file:
+            content = file.read(SMALL + 1)
+        if len(content) > SMALL:
+            raise InputError(f"larger than {SMALL:,} bytes", path=path)
+        return content.decode("utf-8")
+    except FileNotFoundError:
+        raise
+    except UnicodeDecodeError as error:
+        raise InputError(f"not readable (invalid UTF-8: {error.reason} at byte {error.start:,})", path=path) from None
+    except OSError as error:
+        raise InputError(f"not readable ({error.strerror or error})", path=path) from None
 
 
 def _hidden_sibling(path: Path) -> Path:

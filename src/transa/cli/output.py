@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,10 +13,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+#: Characters by which a name could give orders to a terminal.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
 
 def emit_json(value: dict[str, Any]) -> None:
-    """Print one JSON object on stdout."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+    """Print one JSON object on stdout; half of a surrogate pair, as paths may hold, stays escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    typer.echo(text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def note(*texts: str) -> None:
@@ -65,4 +70,6 @@ def _cell(value: object) -> Text:
     """Return a value as it is shown; a `Text` is taken literally, while a string could hold markup."""
     if isinstance(value, int) and not isinstance(value, bool):
         return Text(f"{value:,}")
-    return Text(f"{value:.2f}" if isinstance(value, float) else str(value))
+    return Text(
+        f"{value:.2f}" if isinstance(value, float) else _CONTROL.sub(lambda found: ascii(found[0])[1:-1], str(value))
+    )

@@ -152,7 +152,7 @@ def read_setting(text: str) -> tuple[str, Any]:
         raise InputError(f"--set: expected FIELD=VALUE, found {quote(text)}")
     try:
         return name.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # no TOML, or numbers and nesting without end
         return name.strip(), value.strip()
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from transa import __version__
 from transa.data import KnowledgeGraph, load
 from transa.errors import InputError
 from transa.models import Model, build
-from transa.storage import atomic_file
+from transa.storage import atomic_file, check_regular, read_small
 from transa.training.recipe import Recipe, recipe_from
 
 FORMAT = 1
@@ -51,6 +52,21 @@ class RunFolder:
         self.path = Path(path)
         self._lock = FileLock(self.path / ".lock")
 
+    def place(self, name: str) -> Path:
+        """Return where a file of the run stands. It stands in the folder: a link that leads out of it is refused.
+
+        A run may come from anywhere. Following its links would read, or with a calibration write, what is no part of it.
+        """
+        path = self.path / name
+        try:
+            inside = path.resolve().is_relative_to(self.path.resolve())
+            check_regular(path)
+        except (OSError, RuntimeError) as error:
+            raise InputError(f"not readable ({error})", path=path) from None
+        if not inside:
+            raise InputError("is a link that leads out of the run folder", path=path)
+        return path
+
     # ------------------------------------------------------------------ one writer at a time
 
     def open(self, *, resume: bool) -> None:
@@ -61,6 +77,7 @@ class RunFolder:
             raise InputError("holds no run to resume", path=self.path)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            self.place(".lock")
             self._lock.acquire(timeout=0)
         except Timeout:
             raise InputError("another process is training in this folder", path=self.path) from None
@@ -75,7 +92,7 @@ class RunFolder:
 
     def write_start(self, graph: KnowledgeGraph, recipe: Recipe, **details: Any) -> None:
         """Write what is known before training: configuration and graph."""
-        graph.save(self.path / "graph", overwrite=True)
+        graph.save(self.place("graph"), overwrite=True)
         self.write_json(
             "config.json",
             {
@@ -93,31 +110,31 @@ class RunFolder:
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a JSON file."""
-        with atomic_file(self.path / name, overwrite=True) as file:
+        with atomic_file(self.place(name), overwrite=True) as file:
             file.write((json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
 
     def write_tensors(self, name: str, tensors: Mapping[str, Tensor], **notes: Any) -> None:
         """Write tables with some plain values beside them."""
         packed = {key: table.detach().cpu().contiguous().clone() for key, table in tensors.items()}
-        with atomic_file(self.path / name, overwrite=True) as file:
+        with atomic_file(self.place(name), overwrite=True) as file:
             file.write(save(packed, {key: json.dumps(value) for key, value in notes.items()}))
 
     def log(self, entry: Mapping[str, Any]) -> None:
         """Add a line to the log."""
-        with (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
+        with self.place("log.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
     def cut_log(self, rounds: int) -> None:
         """Drop lines of rounds after `rounds`, and one that was cut short: they will be written anew."""
-        path = self.path / "log.jsonl"
+        path = self.place("log.jsonl")
         if not path.exists():
             return
         kept = []
-        for line in path.read_text("utf-8").splitlines():
+        for line in read_small(path).splitlines():
             try:
                 if json.loads(line)["round"] <= rounds:
                     kept.append(line + "\n")
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 break
         with atomic_file(path, overwrite=True) as file:
             file.write("".join(kept).encode())
@@ -129,20 +146,22 @@ class RunFolder:
         config = self.read_json("config.json")
         if config.get("format") != FORMAT:
             raise InputError(
-                f"written in format {config.get('format')!r} by transa {config.get('transa', '?')}; this is transa {__version__}, "
-                f"which reads format {FORMAT}",
+                f"written in format {_short(config.get('format'))} by transa {_short(config.get('transa'))}; "
+                f"this is transa {__version__}, which reads format {FORMAT}",
                 path=self.path / "config.json",
             )
         return config
 
     def read_json(self, name: str) -> dict[str, Any]:
         """Read a JSON file of the folder."""
-        path = self.path / name
+        path = self.place(name)
         try:
-            value = json.loads(path.read_text("utf-8"))
+            value = json.loads(read_small(path), parse_constant=_no_number, parse_float=_finite)
         except FileNotFoundError:
             raise InputError(f"not a run folder: {name} is missing", path=self.path) from None
-        except (OSError, ValueError, RecursionError) as error:
+        except InputError:
+            raise
+        except (ValueError, RecursionError) as error:
             raise InputError(f"not readable ({error})", path=path) from None
         if not isinstance(value, dict):
             raise InputError("expected a JSON object", path=path)
@@ -153,22 +172,29 @@ class RunFolder:
         recipe = self.config().get("recipe")
         if not isinstance(recipe, dict):
             raise InputError("expected a recipe", path=self.path / "config.json")
-        return recipe_from(recipe)
+        try:
+            return recipe_from(recipe)
+        except InputError as error:
+            raise InputError(str(error), path=self.path / "config.json") from None
 
     def graph(self) -> KnowledgeGraph:
         """Return the graph of the run."""
-        return load(self.path / "graph")
+        folder = self.place("graph")
+        if folder.is_dir():
+            for entry in folder.iterdir():
+                self.place(f"graph/{entry.name}")
+        return load(folder)
 
     def read_tensors(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Read tables and the plain values beside them."""
-        path = self.path / name
+        path = self.place(name)
         try:
             with safe_open(path, framework="pt") as file:
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
                 notes = {key: json.loads(value) for key, value in (file.metadata() or {}).items()}
         except FileNotFoundError:
             raise InputError(f"{name} is missing", path=self.path) from None
-        except (OSError, SafetensorError, ValueError, RuntimeError) as error:
+        except (OSError, SafetensorError, AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
             raise InputError(f"damaged or not readable ({error})", path=path) from None
         return tensors, notes
 
@@ -179,13 +205,30 @@ class RunFolder:
         tensors, _ = self.read_tensors("weights.safetensors")
         try:
             model = build(recipe.model, int(sizes["entities"]), int(sizes["relations"]), recipe.dim, **recipe.options)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise InputError("expected the numbers of entities and relations", path=self.path / "config.json") from None
-        model.load(tensors)
-        for name, table in model.tensors().items():
-            if not bool(isfinite(table).all()):
-                raise InputError(f"{name} holds values that are no numbers", path=self.path / "weights.safetensors")
+        try:
+            model.load(tensors)
+            for name, table in model.tensors().items():
+                if not bool(isfinite(table).all()):
+                    raise InputError(f"{name} holds values that are no numbers")
+        except InputError as error:
+            raise InputError(str(error), path=self.path / "weights.safetensors") from None
         return model
+
+
+def _short(value: object) -> str:
+    """Return a plain value as messages show it."""
+    return f"{value!r:.40}" if isinstance(value, str | int | None) else "of another kind"
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is not a number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _no_number(text[:20])
 
 
 def fingerprint(graph: KnowledgeGraph) -> str:

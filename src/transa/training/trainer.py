@@ -22,6 +22,7 @@ from transa.training.optimizers import constrain
 from transa.training.recipe import Recipe
 from transa.training.run import RunFolder, fingerprint
 from transa.training.settings import table_settings
+from transa.training.state import plain, put_in_place
 from transa.training.validation import Validation
 
 
@@ -259,23 +260,31 @@ class Trainer:
     def _resume(self) -> None:
         assert self.folder is not None  # noqa: S101
         config = self.folder.config()
-        if config["graph"]["train"] != fingerprint(self.graph):
+        kept = config.get("graph")
+        if not isinstance(kept, dict) or kept.get("train") != fingerprint(self.graph):
             raise InputError("the graph is not the one this run was started on", path=self.folder.path)
         before, now = self.folder.recipe().model_dump(), self.recipe.model_dump()
         changed = [name for name in before if before[name] != now[name]]
         if changed:
             raise InputError(f"the run was started with {changed[0]}={before[changed[0]]!r}", path=self.folder.path)
-        if config["engine"] != self.engine.name:
-            raise InputError(f"the run was started with the engine {config['engine']!r}", path=self.folder.path)
-        self.warm_start = config.get("warm_start")
+        if config.get("engine") != self.engine.name:
+            raise InputError(f"the run was started with the engine {config.get('engine')!r:.40}", path=self.folder.path)
         tensors, notes = self.folder.read_tensors("checkpoint.safetensors")
-        for name, table in self.model.tensors().items():
-            table.copy_(tensors[f"model.{name}"])
-        state = {name.removeprefix("engine."): table for name, table in tensors.items() if name.startswith("engine.")}
-        self.round = int(notes["round"])
-        self.engine.load_state(state)
-        self.seconds, self.best, self.best_round = float(notes["seconds"]), notes["best"], notes["best_round"]
-        self._worse, self._stopped = int(notes["worse"]), bool(notes["stopped"])
+        try:
+            self.warm_start = plain(config.get("warm_start"))
+            put_in_place(self.model.tensors(), tensors, "model.")
+            state = {name: torch.empty_like(table) for name, table in self.engine.state().items()}
+            put_in_place(state, tensors, "engine.")
+            self.engine.load_state(state)
+            noted = plain(notes) or {}
+            self.round, self._worse, self._stopped = int(noted["round"]), int(noted["worse"]), bool(noted["stopped"])
+            self.seconds = float(noted["seconds"])
+            if noted["best"] is not None:
+                self.best, self.best_round = float(noted["best"]), int(noted["best_round"])
+            if not 0 <= (self.best_round or 0) <= self.round <= self.recipe.rounds:
+                raise ValueError(f"round {self.round}")
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"no state to go on from ({error})", path=self.folder.path) from None
         self.folder.cut_log(self.round)
 
     def _finish(self) -> None:
@@ -287,8 +296,7 @@ class Trainer:
             tables = self._best_tables
             if self.folder is not None:
                 tables, _ = self.folder.read_tensors("best.safetensors")
-            for name, table in self.model.tensors().items():
-                table.copy_(tables[name])
+            put_in_place(self.model.tensors(), tables)
         if self.recipe.has_metric and self.recipe.metric_update == "end":
             update_metric(self.model, self.engine.rounds, self.recipe, self.best_round or self.round)
         self.seconds += time.perf_counter() - started
