@@ -61,6 +61,7 @@ def train(
 ) -> None:
     """Train a model on a graph and keep it in a run folder."""
     from transa.cli.output import emit_json, note
+    from transa.cli.stopping import stopping_between_rounds
     from transa.data.registry import canonical
     from transa.training import Options, RunFolder, Trainer, load_recipe
 
@@ -76,7 +77,7 @@ def train(
     note(
         f"{trainer.model!r}, {trainer.model.parameters:,} parameters; engine: {trainer.engine.name}, {trainer.threads} threads"
     )
-    with live_view(chosen.rounds) as watch:
+    with stopping_between_rounds(trainer), live_view(chosen.rounds) as watch:
         trainer.fit(watch, resume=resume)
     if trainer.warm_start:
         first = trainer.warm_start
@@ -97,8 +98,6 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Train TransA on the embedded UMLS graph, and show scores, predictions and a picture."""
-    import shutil
-
     from transa.analysis.training_curve import plot_training
     from transa.cli.output import emit_json, note, table
     from transa.data import load
@@ -107,11 +106,11 @@ def demo(
     from transa.training import RunFolder, Trainer, load_recipe
 
     graph = load("umls")
-    if (out / "config.json").exists():
-        shutil.rmtree(out)
+    folder = RunFolder(out)
+    folder.discard()
     note_compiling()
     recipe = load_recipe("transa", None, "umls")
-    trainer = Trainer(graph, recipe, None, RunFolder(out), "umls")
+    trainer = Trainer(graph, recipe, None, folder, "umls")
     note(f"{trainer.model!r}; engine: {trainer.engine.name}, {trainer.threads} threads")
     with live_view(recipe.rounds) as watch:
         model = trainer.fit(watch)
