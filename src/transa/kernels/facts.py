@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from transa.kernels.cache import kernel
 from transa.kernels.random import below, draw, unit
 
 
@@ -20,7 +21,7 @@ def find(values, start, stop, wanted):  # type: ignore[no-untyped-def]
     return start
 
 
-@njit(parallel=True, cache=True)
+@kernel(parallel=True)
 def contains(queries, offsets, answers, asked, wanted):  # type: ignore[no-untyped-def]
     """Tell for each `i` whether ``wanted[i]`` is among the answers to the query ``asked[i]``."""
     found = np.zeros(len(asked), np.bool_)
@@ -77,7 +78,7 @@ def corrupt_one(  # type: ignore[no-untyped-def]
     return False, absent(tails, tail_start, tail_stop, below(bits, free_tails))
 
 
-@njit(parallel=True, cache=True)
+@kernel(parallel=True)
 def corrupt_pairs(  # type: ignore[no-untyped-def]
     triples, spans, start, stop, first, key, head_probability, num_entities, heads, tails, entities, at_head
 ):
