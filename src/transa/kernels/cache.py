@@ -49,7 +49,7 @@ class CacheFile(IndexDataCacheFile):  # type: ignore[misc]
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function as ``numba.njit(cache=True)`` does, and keep the code as this module says; not where no folder can be written."""
+    """Compile a function as ``numba.njit(cache=True)`` does, and keep the code as this module says, where a folder can be written."""
 
     def compile_when_called(function: Callable[..., Any]) -> Any:
         compiled = njit(**options)(function)
