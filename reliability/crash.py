@@ -120,7 +120,9 @@ class Crashes:
             while process.is_alive() and len(seen) <= skipped:
                 if folder.is_dir():
                     seen |= {name for name in os.listdir(folder) if name.endswith(".tmp")}  # noqa: PTH208
-                time.sleep(0.0003)  # a file is on its way to the disk for longer; the process to be killed needs the processor
+                time.sleep(
+                    0.0003
+                )  # a file is on its way to the disk for longer; the process to be killed needs the processor
         if process.is_alive():
             os.kill(process.pid, signal.SIGKILL)
         process.join()

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from transa.training.memory import Need
+
+IgnoreMemory = Annotated[bool, typer.Option("--ignore-memory", help="Go on where there seems to be too little.")]
 
 
 def emit_json(value: dict[str, Any]) -> None:
@@ -22,6 +27,15 @@ def note(*texts: str) -> None:
     """Tell the user something on stderr."""
     for text in texts:
         typer.secho(f"note: {text}", fg="yellow", err=True)
+
+
+def note_memory(need: Need, *, ignore: bool) -> None:
+    """Say how much memory will be needed, and refuse where there is less."""
+    from transa.training.memory import check_memory
+
+    note(f"memory: about {need}")
+    if not ignore:
+        check_memory(need)
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

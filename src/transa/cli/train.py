@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transa.cli.graphs import Columns, Delimiter, Fractions, Header, Json, NoQuotes, Source, load_graph
+from transa.cli.output import IgnoreMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +53,7 @@ def train(
     ] = False,
     checkpoint_rounds: Annotated[int | None, typer.Option(min=1, help="Rounds between checkpoints.")] = None,
     checkpoint_minutes: Annotated[float, typer.Option(min=0, help="Minutes between checkpoints.")] = 5.0,
+    ignore_memory: IgnoreMemory = False,
     columns: Columns = None,
     header: Header = None,
     delimiter: Delimiter = None,
@@ -60,10 +62,11 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model on a graph and keep it in a run folder."""
-    from transa.cli.output import emit_json, note
+    from transa.cli.output import emit_json, note, note_memory
     from transa.cli.stopping import stopping_between_rounds
     from transa.data.registry import canonical
     from transa.training import Options, RunFolder, Trainer, load_recipe
+    from transa.training.memory import training_need
 
     graph = load_graph(source, columns, header, delimiter, no_quotes, split)
     note(*graph.notes)
@@ -72,6 +75,7 @@ def train(
     same = resume and not given and recipe is None
     chosen = folder.recipe() if same else load_recipe(model, recipe, canonical(source), given)
     options = Options(engine.value, device, threads, lock_free, checkpoint_rounds, checkpoint_minutes)
+    note_memory(training_need(graph, chosen, options), ignore=ignore_memory)
     note_compiling()
     trainer = Trainer(graph, chosen, options, folder, source)
     note(

@@ -176,13 +176,15 @@ class RunFolder:
     def config(self) -> dict[str, Any]:
         """Return the configuration, checked for its format."""
         config = self.read_json("config.json")
-        if config.get("format") != FORMAT:
-            raise InputError(
-                f"written in format {config.get('format')!r} by transa {config.get('transa', '?')}; this is transa {__version__}, "
-                f"which reads format {FORMAT}",
-                path=self.path / "config.json",
-            )
-        return config
+        path, written = self.path / "config.json", config.get("format")
+        if written == FORMAT:
+            return config
+        if not isinstance(written, int) or isinstance(written, bool):
+            raise InputError("not the configuration of a run: it states no format", path=path)
+        by = f"written in format {written} by transa {config.get('transa', '?')}; this is transa {__version__}, which reads {FORMAT}"
+        if written > FORMAT:
+            raise InputError(f"{by}: install the version that wrote it, or a later one", path=path)
+        raise InputError(f"{by}: read it with the version that wrote it, or train again", path=path)
 
     def read_json(self, name: str) -> dict[str, Any]:
         """Read a JSON file of the folder."""
@@ -202,7 +204,12 @@ class RunFolder:
         recipe = self.config().get("recipe")
         if not isinstance(recipe, dict):
             raise InputError("expected a recipe", path=self.path / "config.json")
-        return recipe_from(recipe)
+        try:
+            return recipe_from(recipe)
+        except InputError as error:
+            by = self.config().get("transa", "?")
+            message = f"{error}; the run was written by transa {by}, and this is transa {__version__}"
+            raise InputError(message, path=self.path / "config.json") from None
 
     def graph(self) -> KnowledgeGraph:
         """Return the graph of the run."""
@@ -223,14 +230,17 @@ class RunFolder:
 
     def model(self) -> Model:
         """Return the trained model."""
+        tensors, _ = self.read_tensors("weights.safetensors")
+        return self.empty_model().load(tensors)
+
+    def empty_model(self) -> Model:
+        """Return the model without its tables."""
         recipe = self.recipe()
         sizes = self.config().get("graph", {})
-        tensors, _ = self.read_tensors("weights.safetensors")
         try:
-            model = build(recipe.model, int(sizes["entities"]), int(sizes["relations"]), recipe.dim, **recipe.options)
+            return build(recipe.model, int(sizes["entities"]), int(sizes["relations"]), recipe.dim, **recipe.options)
         except (KeyError, TypeError, ValueError):
             raise InputError("expected the numbers of entities and relations", path=self.path / "config.json") from None
-        return model.load(tensors)
 
 
 def fingerprint(graph: KnowledgeGraph) -> str:
