@@ -24,13 +24,13 @@ MRR = {"format1_transa": 0.2923347, "format1_transr": 0.3040140}
 
 
 @pytest.mark.parametrize("name", RANKS)
-def test_a_golden_run_ranks_as_it_did(command: Callable[..., Any], name: str) -> None:
-    run = RunFolder(GOLDEN / name)
+def test_a_golden_run_ranks_as_it_did(command: Callable[..., Any], tmp_path: Path, name: str) -> None:
+    run = RunFolder(shutil.copytree(GOLDEN / name, tmp_path / name))  # commands may add to a run, never to the golden one
     assert run.graph() == load(GOLDEN / "family")
     assert evaluate(run.model(), run.graph()).ranks().tolist() == RANKS[name]
-    result = command("evaluate", GOLDEN / name, "--json")
+    result = command("evaluate", run.path, "--json")
     assert json.loads(result.out)["both"]["filtered"]["mrr"] == pytest.approx(MRR[name], abs=1e-6)
-    assert load_model(GOLDEN / name).predict(head="ada", relation="parent_of")
+    assert load_model(run.path).predict(head="ada", relation="parent_of")
 
 
 def test_a_golden_run_goes_on(tmp_path: Path) -> None:
