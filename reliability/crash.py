@@ -3,10 +3,10 @@
     python reliability/crash.py                           # UMLS and WN18, 50 kills each
     python reliability/crash.py --dataset umls --kills 10 --seed 3
 
-Each kill is a SIGKILL to a process that runs the very command ``transa train``. A third of them wait for a file to be written: as soon
-as its temporary name appears, the process is killed. The others come at a moment drawn evenly from the time an undisturbed run takes,
-so that some hit the start, before there is a checkpoint. After every kill all files of the run folder are read. A run that ends is
-compared, and another is begun, until there were as many kills as asked for.
+Each kill is a SIGKILL to a process that runs the very command ``transa train``. Every third one is aimed at a checkpoint being written:
+when its temporary name appears the process is halted, and killed if the name is still there. The others come at a moment drawn evenly
+from the time an undisturbed run takes, so that some hit the start, before there is a checkpoint. After every kill all files of the run
+folder are read. A run that ends is compared, and another is begun, until there were as many kills as asked for.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 
 import torch
 
+from transa.storage import leftovers
 from transa.training import RunFolder
 from transa.training.run import WRITTEN
 
@@ -38,6 +39,7 @@ TRAINED = {
     "umls": ["--set", "rounds=40", "--set", "validate_every=5", "--set", "negatives=8"],
     "wn18": ["--set", "rounds=12", "--set", "validate_every=4", "--set", "dim=20", "--set", "negatives=4"],
 }
+OTHERS = [name for name in WRITTEN if name != "checkpoint.safetensors"]
 TENSORS = ("checkpoint.safetensors", "best.safetensors", "weights.safetensors")
 
 
@@ -50,6 +52,14 @@ def run_command(arguments: list[str], log: Path) -> None:
         os.dup2(file.fileno(), 2)
     sys.argv = ["transa", *arguments]
     main()
+
+
+def _state(process: int) -> str:
+    """Return the letter by which the system tells the state of a process: T for halted; X where there is none any more."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
 
 
 class Crashes:
@@ -80,6 +90,7 @@ class Crashes:
             self._finish(work / f"{dataset}-{name}")
             self.seconds = time.monotonic() - started
         self.found: Counter[str] = Counter()
+        self.attempts = 0
 
     def make(self, kills: int) -> dict[str, Any]:
         """Kill as often as asked for; return what was met."""
@@ -100,7 +111,8 @@ class Crashes:
         return {"runs": runs, "seconds of an undisturbed run": round(self.seconds, 1), **self.found}
 
     def _kind(self) -> str:
-        return self.chance.choice(["a file being written", "any moment", "any moment"])
+        self.attempts += 1
+        return "a checkpoint being written" if self.attempts % 3 == 1 else "any moment"
 
     def _start(self, folder: Path) -> Any:
         resume = ["--resume"] if (folder / "config.json").exists() else []
@@ -115,20 +127,28 @@ class Crashes:
         if kind == "any moment":
             process.join(self.chance.uniform(0, self.seconds))
         else:
-            skipped = self.chance.randrange(10)
-            seen: set[str] = set()
-            while process.is_alive() and len(seen) <= skipped:
-                if folder.is_dir():
-                    seen |= {name for name in os.listdir(folder) if name.endswith(".tmp")}  # noqa: PTH208
-                time.sleep(
-                    0.0003
-                )  # a file is on its way to the disk for longer; the process to be killed needs the processor
+            self._wait_for_checkpoint(process, folder, self.chance.randrange(10))
         if process.is_alive():
             os.kill(process.pid, signal.SIGKILL)
         process.join()
         if process.exitcode not in (0, -signal.SIGKILL):
             raise SystemExit(f"{folder}: exit code {process.exitcode}\n{self.log.read_text()}")
         return bool(process.exitcode)
+
+    def _wait_for_checkpoint(self, process: Any, folder: Path, skipped: int) -> None:
+        """Return with the process halted while it writes a checkpoint, after it has written some, or when it has ended."""
+        seen: set[Path] = set()
+        while process.is_alive():
+            new = set(leftovers(folder, "checkpoint.safetensors")) - seen
+            seen |= new
+            if new and len(seen) > skipped:
+                os.kill(process.pid, signal.SIGSTOP)
+                while _state(process.pid) not in "TZX":
+                    time.sleep(0.0003)
+                if any(path.exists() for path in new):
+                    return
+                os.kill(process.pid, signal.SIGCONT)
+            time.sleep(0.0003)  # writing takes longer, and the process needs the processor
 
     def _finish(self, folder: Path) -> None:
         process = self._start(folder)
@@ -143,9 +163,8 @@ class Crashes:
             return -1
         run = RunFolder(folder)
         run.recipe()
-        half = [entry.name for entry in folder.glob(".*.tmp")]
-        self.found["found a file half written"] += bool(half)
-        self.found["found a checkpoint half written"] += any("checkpoint" in name for name in half)
+        self.found["found a checkpoint half written"] += bool(leftovers(folder, "checkpoint.safetensors"))
+        self.found["found another file half written"] += any(leftovers(folder, name) for name in OTHERS)
         if not run.holds("checkpoint.safetensors"):
             self.found["found no checkpoint yet"] += 1
             return -1

@@ -25,7 +25,9 @@ MRR = {"format1_transa": 0.2923347, "format1_transr": 0.3040140}
 
 @pytest.mark.parametrize("name", RANKS)
 def test_a_golden_run_ranks_as_it_did(command: Callable[..., Any], tmp_path: Path, name: str) -> None:
-    run = RunFolder(shutil.copytree(GOLDEN / name, tmp_path / name))  # commands may add to a run, never to the golden one
+    run = RunFolder(
+        shutil.copytree(GOLDEN / name, tmp_path / name)
+    )  # commands may add to a run, never to the golden one
     assert run.graph() == load(GOLDEN / "family")
     assert evaluate(run.model(), run.graph()).ranks().tolist() == RANKS[name]
     result = command("evaluate", run.path, "--json")

@@ -58,12 +58,12 @@ def whole() -> dict[str, Any]:
 def test_killed_at_random_and_while_a_checkpoint_is_written(tmp_path: Path) -> None:
     script = Path(__file__).parents[2] / "reliability" / "crash.py"
     small = [word for field in ("rounds=12", "negatives=1", "dim=30") for word in ("--set", field)]
-    command = [sys.executable, str(script), "--no-record", "--dataset", "umls", "--kills", "4", "--seed", "1", *small]
+    command = [sys.executable, str(script), "--no-record", "--dataset", "umls", "--kills", "3", "--seed", "1", *small]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["umls"]
-    assert found["kills"] == 4
-    assert found["aimed at a file being written"] >= 1
+    assert found["kills"] == 3
+    assert found["found a checkpoint half written"] >= 1
     assert found["runs identical to the undisturbed one"] == found["runs"]
 
 
