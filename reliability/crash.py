@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -142,12 +143,14 @@ class Crashes:
             new = set(leftovers(folder, "checkpoint.safetensors")) - seen
             seen |= new
             if new and len(seen) > skipped:
-                os.kill(process.pid, signal.SIGSTOP)
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGSTOP)
                 while _state(process.pid) not in "TZX":
                     time.sleep(0.0003)
                 if any(path.exists() for path in new):
                     return
-                os.kill(process.pid, signal.SIGCONT)
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGCONT)
             time.sleep(0.0003)  # writing takes longer, and the process needs the processor
 
     def _finish(self, folder: Path) -> None:

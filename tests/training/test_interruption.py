@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -21,6 +20,7 @@ from tests.training.helpers import same_bits
 from transa.errors import InputError
 from transa.training import Options, Progress, RunFolder, Stopped, Trainer, recipe_from
 
+resource = pytest.importorskip("resource", reason="limits, signals and forks are those of Unix")
 UMLS = transa.load("umls")
 RECIPE = recipe_from({"model": "transe", "dim": 32, "rounds": 6, "rate": 0.01, "optimizer": "adam"})
 OPTIONS = Options(checkpoint_rounds=1)
