@@ -22,7 +22,7 @@ from transa.cli import (
     reproduce,
     train,
 )
-from transa.cli.stopping import exit_on_termination
+from transa.cli.stopping import exiting_on_termination
 from transa.errors import TransaError
 
 app = typer.Typer(
@@ -56,9 +56,9 @@ def _options(version: bool = typer.Option(False, "--version", help="Show the ver
 
 def main() -> None:
     """Run a command; an input that cannot be used ends in one line on stderr and exit code 2."""
-    exit_on_termination()
     try:
-        app()
+        with exiting_on_termination():
+            app()
     except TransaError as error:
         typer.secho(f"error: {error}", fg="red", err=True)
         sys.exit(2)

@@ -17,10 +17,17 @@ if TYPE_CHECKING:
     from transa.training import Trainer
 
 
-def exit_on_termination() -> None:
+@contextmanager
+def exiting_on_termination() -> Iterator[None]:
     """Let SIGTERM end the program as an exception does, so that files under temporary names are cleared away."""
-    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    former = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
 
 
 @contextmanager
