@@ -40,8 +40,8 @@ def load(name: str) -> dict[str, Any]:
 
 
 def _script() -> str:
-    path = Path(sys.argv[0])
-    return f"{path.resolve().parent.name}/{path.name}"
+    path = Path(sys.argv[0]).resolve()
+    return str(path.relative_to(RESULTS.parent)) if path.is_relative_to(RESULTS.parent) else path.name
 
 
 def _git(*arguments: str) -> str:

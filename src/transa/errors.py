@@ -58,6 +58,14 @@ def quote(value: object) -> str:
     return repr(text)
 
 
+def amount(size: float) -> str:
+    """Return a number of bytes as people read it: ``"3.2 MB"``."""
+    units = ["bytes", "kB", "MB", "GB", "TB"]
+    while size >= 1000 and len(units) > 1:
+        size, units = size / 1000, units[1:]
+    return f"{size:.0f} {units[0]}" if size >= 100 or units[0] == "bytes" else f"{size:.1f} {units[0]}"
+
+
 def suggest(wrong: str, candidates: Iterable[str]) -> str:
     """Return ``"; did you mean …?"`` with the candidates nearest to `wrong`, or nothing where none is near."""
     if len(wrong) > QUOTED:

@@ -6,12 +6,17 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from transa.training.memory import Need
+
+IgnoreMemory = Annotated[bool, typer.Option("--ignore-memory", help="Go on where there seems to be too little.")]
 
 #: Characters by which a name could give orders to a terminal.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -27,6 +32,15 @@ def note(*texts: str) -> None:
     """Tell the user something on stderr."""
     for text in texts:
         typer.secho(f"note: {text}", fg="yellow", err=True)
+
+
+def note_memory(need: Need, *, ignore: bool) -> None:
+    """Say how much memory will be needed, and refuse where there is less."""
+    from transa.training.memory import check_memory
+
+    note(f"memory: about {need}")
+    if not ignore:
+        check_memory(need)
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
