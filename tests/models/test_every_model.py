@@ -95,10 +95,11 @@ class TestTransR(ModelSuite):
     toy = {"warm_rounds": 20}
 
     def test_it_starts_from_a_transe_which_is_reported(self, tmp_path) -> None:
-        recipe = self.recipe(warm_rounds=7, rounds=1, rate=1e-12)
+        recipe = self.recipe(warm_rounds=7, warm_rate=0.01, rounds=1, rate=1e-12)
         trainer = Trainer(UMLS, recipe)
         model = trainer.fit()
-        first = recipe_from({**recipe.model_dump(), "model": "transe", "warm_rounds": 0, "rounds": 7})
+        changed = {"model": "transe", "warm_rounds": 0, "warm_rate": None, "rounds": 7, "rate": 0.01}
+        first = recipe_from({**recipe.model_dump(), **changed})
         vectors = Trainer(UMLS, first).fit()
         torch.testing.assert_close(model.entity.vector, vectors.entity.vector, atol=1e-8, rtol=0)
         torch.testing.assert_close(model.relation.vector, vectors.relation.vector, atol=1e-8, rtol=0)

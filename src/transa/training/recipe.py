@@ -108,6 +108,7 @@ class Recipe(BaseModel):
     warm_rounds: Whole = Field(
         0, description="Rounds of TransE, by the same recipe, from whose vectors training starts (transr, ctransr)."
     )
+    warm_rate: Positive | None = Field(None, description="Learning rate of this TransE; by default that of vectors.")
     solver: Literal["gradient", "als"] = Field(
         "gradient", description="By gradient, or by alternating least squares (rescal)."
     )

@@ -313,8 +313,9 @@ def start_model(graph: KnowledgeGraph, recipe: Recipe) -> Model:
 
 def transe_recipe(recipe: Recipe) -> Recipe:
     """Return the recipe of the TransE from which a model starts: the same objective and steps, without its validation."""
-    changed = {"model": "transe", "rounds": recipe.warm_rounds, "warm_rounds": 0, "validate_every": 0, "patience": 0}
-    return recipe.model_copy(update=changed)
+    rate = recipe.rate if recipe.warm_rate is None else recipe.warm_rate
+    without = {"warm_rounds": 0, "warm_rate": None, "validate_every": 0, "patience": 0}
+    return recipe.model_copy(update={"model": "transe", "rounds": recipe.warm_rounds, "rate": rate, **without})
 
 
 def _training_model(model: Model, recipe: Recipe) -> Model:
