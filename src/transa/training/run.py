@@ -199,7 +199,7 @@ class RunFolder:
         if not isinstance(written, int) or isinstance(written, bool):
             raise InputError("not the configuration of a run: it states no format", path=path)
         by = (
-            f"written in format {_short(written)} by transa {_short(config.get('transa'))}; "
+            f"written in format {_short(written)} by transa {_version(config)}; "
             f"this is transa {__version__}, which reads format {FORMAT}"
         )
         if written > FORMAT:
@@ -229,7 +229,7 @@ class RunFolder:
         try:
             return recipe_from(recipe)
         except InputError as error:
-            by = _short(self.config().get("transa"))
+            by = _version(self.config())
             message = f"{error}; the run was written by transa {by}, and this is transa {__version__}"
             raise InputError(message, path=self.path / "config.json") from None
 
@@ -279,6 +279,12 @@ class RunFolder:
 def _short(value: object) -> str:
     """Return a plain value as messages show it."""
     return f"{value!r:.40}" if isinstance(value, str | int | None) else "of another kind"
+
+
+def _version(config: Mapping[str, Any]) -> str:
+    """Return the version that wrote a run, as far as it says."""
+    version = config.get("transa")
+    return version[:40] if isinstance(version, str) else "?"
 
 
 def _no_number(text: str) -> float:
