@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test bench install clean
+.PHONY: demo test test-lowest bench reliability audit install clean
 
 # The main job on the embedded data, from nothing.
 demo: $(VENV)/.installed
@@ -23,6 +23,26 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/predicting.py
 
+# What docs/reliability.md promises, in the long form: some minutes each.
+reliability: $(VENV)/.installed-test
+	$(BIN)/python reliability/crash.py
+	$(BIN)/python reliability/memory.py
+
+# The tests that lean most on libraries, with the lowest versions that pyproject.toml allows.
+LOWEST = .venv-lowest
+test-lowest: constraints-lowest.txt
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/pip install --quiet -c constraints-lowest.txt -e . pytest pytest-xdist hypothesis
+	NUMBA_CACHE_DIR=$(LOWEST)/kernels $(LOWEST)/bin/pytest -n auto tests/test_storage.py tests/kernels tests/training \
+		tests/data/test_download.py tests/data/test_writers.py tests/cli/test_train.py tests/cli/test_evaluate.py
+
+# Known vulnerabilities of what is installed. Asks an advisory service, so it needs the network.
+audit: $(VENV)/.installed
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/pip install --quiet pip-audit
+	$(BIN)/pip freeze --exclude-editable > .venv-audit/installed.txt
+	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip -r .venv-audit/installed.txt
+
 install: $(VENV)/.installed
 
 $(BIN)/python:
@@ -41,5 +61,5 @@ $(VENV)/.installed-bench: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-audit build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -19,7 +19,7 @@ def save(name: str, started: float, **figures: Any) -> Path:
     path = RESULTS / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     record = {
-        "command": " ".join(["python", "benchmarks/" + Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": " ".join(["python", _script(), *sys.argv[1:]]),
         "commit": _git("rev-parse", "HEAD") + ("+changes" if _git("status", "--porcelain", "src") else ""),
         "wall_seconds": round(time.time() - started, 1),
         "machine": {"processor": _processor(), "cores": _cores(), "python": platform.python_version()},
@@ -30,6 +30,18 @@ def save(name: str, started: float, **figures: Any) -> Path:
     }
     path.write_text(json.dumps(record, indent=2) + "\n")
     return path
+
+
+def load(name: str) -> dict[str, Any]:
+    """Return what results/NAME.json holds, nothing where there is none."""
+    path = RESULTS / f"{name}.json"
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return found
+
+
+def _script() -> str:
+    path = Path(sys.argv[0]).resolve()
+    return str(path.relative_to(RESULTS.parent)) if path.is_relative_to(RESULTS.parent) else path.name
 
 
 def _git(*arguments: str) -> str:

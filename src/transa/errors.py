@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 #: How much of an offending value an error message quotes.
 QUOTED = 80
+#: Among how many names near ones are looked for; more would take seconds.
+COMPARED = 10_000
 
 
 class TransaError(Exception):
@@ -55,10 +58,23 @@ def quote(value: object) -> str:
     return repr(text)
 
 
+def amount(size: float) -> str:
+    """Return a number of bytes as people read it: ``"3.2 MB"``."""
+    units = ["bytes", "kB", "MB", "GB", "TB"]
+    while size >= 1000 and len(units) > 1:
+        size, units = size / 1000, units[1:]
+    return f"{size:.0f} {units[0]}" if size >= 100 or units[0] == "bytes" else f"{size:.1f} {units[0]}"
+
+
 def suggest(wrong: str, candidates: Iterable[str]) -> str:
     """Return ``"; did you mean …?"`` with the candidates nearest to `wrong`, or nothing where none is near."""
+    if len(wrong) > QUOTED:
+        return ""
     folded: dict[str, str] = {}
     for candidate in candidates:
         folded.setdefault(candidate.casefold(), candidate)
+    if len(folded) > COMPARED:  # of so many only those that begin in the same way
+        alike = (name for name in folded if name[:2] == wrong.casefold()[:2] and abs(len(name) - len(wrong)) < 4)
+        folded = {name: folded[name] for name in islice(alike, COMPARED)}
     near = [folded[match] for match in difflib.get_close_matches(wrong.casefold(), folded, n=3, cutoff=0.6)]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

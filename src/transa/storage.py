@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import uuid
@@ -10,7 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from transa.errors import InputError
+from transa.errors import InputError, amount
+
+#: What the system says where there is no room: on the disk, in a quota, below a limit on the size of files.
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+
+#: The largest file of settings, figures or log lines that is read whole, in bytes.
+SMALL = 1 << 26
 
 
 def sync(path: Path) -> None:
@@ -24,6 +31,39 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
+def check_regular(path: Path) -> None:
+    """Raise an `InputError` if `path` is a pipe, a device or a socket, where reading may wait for ever or never end."""
+    if path.is_fifo():
+        raise InputError("is a pipe, and files are read more than once; write it to a file first", path=path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InputError("is a device or a socket, not a file", path=path)
+
+
+def read_small(path: Path) -> str:
+    """Return the text of a file that is read whole, as settings and logs are.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    InputError
+        If it is no regular file, larger than `SMALL`, or not UTF-8.
+    """
+    try:
+        check_regular(path)
+        with path.open("rb") as file:
+            content = file.read(SMALL + 1)
+        if len(content) > SMALL:
+            raise InputError(f"larger than {SMALL:,} bytes", path=path)
+        return content.decode("utf-8")
+    except FileNotFoundError:
+        raise
+    except UnicodeDecodeError as error:
+        raise InputError(f"not readable (invalid UTF-8: {error.reason} at byte {error.start:,})", path=path) from None
+    except OSError as error:
+        raise InputError(f"not readable ({error.strerror or error})", path=path) from None
+
+
 def _hidden_sibling(path: Path) -> Path:
     return path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
 
@@ -33,19 +73,42 @@ def _check_parent(path: Path) -> None:
         raise InputError(f"the folder {path.parent} does not exist", path=path)
 
 
+def leftovers(folder: Path, name: str) -> list[Path]:
+    """Return what a process that was killed while it wrote `name` into a folder has left there."""
+    return sorted(folder.glob(f".{name}.????????.tmp"))
+
+
 @contextmanager
-def _writing(path: Path) -> Iterator[Path]:
-    """Hand out where `path` leads to through links, and turn what the system says about writing there into an `InputError`."""
+def writing(path: Path, size: int | None = None) -> Iterator[Path]:
+    """Hand out where `path` leads to through links, and turn what the system says about writing there into an `InputError`.
+
+    Where there is no room, the message says how many bytes are needed, if `size` tells, and how many there are.
+    """
+    place = path.resolve()
     try:
-        yield path.resolve()
+        yield place
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", path=path) from error
+        message = f"cannot be written: {error.strerror or error}"
+        if error.errno in _FULL:
+            need = "" if size is None else f"it needs {amount(size)}, and "
+            message += f"; {need}{amount(shutil.disk_usage(place.parent).free)} are free in {place.parent}"
+        raise InputError(message, path=path) from error
 
 
 @contextmanager
-def atomic_file(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
-    """Open a temporary sibling of `path` for writing and put it in place when the block ends without an error."""
-    with _writing(path) as place:
+def atomic_file(path: Path, *, overwrite: bool = False, size: int | None = None) -> Iterator[BinaryIO]:
+    """Open a temporary sibling of `path` for writing and put it in place when the block ends without an error.
+
+    Parameters
+    ----------
+    path
+        Where the file is to stand.
+    overwrite
+        Whether an existing file may be replaced.
+    size
+        The bytes to be written, where that is known: an error over a full disk names it.
+    """
+    with writing(path, size) as place:
         _check_parent(place)
         if place.is_dir():
             raise InputError("is a folder", path=path)
@@ -64,7 +127,9 @@ def atomic_file(path: Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def atomic_folder(path: Path, *, overwrite: bool = False, ours: Callable[[str], bool]) -> Iterator[Path]:
+def atomic_folder(
+    path: Path, *, overwrite: bool = False, ours: Callable[[str], bool], size: int | None = None
+) -> Iterator[Path]:
     """Hand out an empty temporary folder and put it in the place of `path` when the block ends without an error.
 
     Parameters
@@ -75,8 +140,10 @@ def atomic_folder(path: Path, *, overwrite: bool = False, ours: Callable[[str], 
         Whether an existing folder may be replaced. One that holds anything else than files of `ours` is refused even so.
     ours
         Tells from a file's name whether this program could have written it.
+    size
+        About how many bytes are to be written, where that is known.
     """
-    with _writing(path) as place:
+    with writing(path, size) as place:
         _check_parent(place)
         if place.exists():
             _check_replaceable(path, place, overwrite, ours)

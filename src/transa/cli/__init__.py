@@ -24,6 +24,7 @@ from transa.cli import (
     reproduce,
     train,
 )
+from transa.cli.stopping import exiting_on_termination
 from transa.errors import TransaError, TransaWarning
 
 app = typer.Typer(
@@ -60,7 +61,8 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
-            app()
+            with exiting_on_termination():
+                app()
         except TransaError as error:
             typer.secho(f"error: {error}", fg="red", err=True)
             sys.exit(2)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from transa.cli.graphs import Json
+from transa.cli.output import IgnoreMemory
 from transa.cli.train import note_compiling
 
 
@@ -59,27 +60,31 @@ def evaluate(
     threads: Annotated[int | None, typer.Option(help="By default all processors.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    ignore_memory: IgnoreMemory = False,
     as_json: Json = False,
 ) -> None:
     """Rank the true head and tail of each triple among all entities."""
     import time
 
-    from transa.cli.output import emit_json, note, progress_bar
+    from transa.cli.output import emit_json, note, note_memory, progress_bar
     from transa.evaluation import evaluate as evaluate_model
     from transa.evaluation.tables import check_target
     from transa.kernels.threads import set_threads
     from transa.training import RunFolder
+    from transa.training.memory import evaluation_need
 
     if ranks is not None:
         check_target(ranks, overwrite=overwrite)
     places, splits = _places(hits), _splits(known)
     set_threads(threads)
     folder = RunFolder(run)
-    model, graph = folder.model(), folder.graph()
-    model = _moved(model, device)
+    empty, graph = folder.empty_model(), folder.graph()
+    triples = min(limit or len(graph.positives(split.value)), len(graph.positives(split.value)))
+    precision = 8 if folder.recipe().precision == "float64" else 4
+    note_memory(evaluation_need(empty, graph, triples, chunk, precision), ignore=ignore_memory)
+    model = _moved(folder.model(), device)
     note_compiling("count_better", model)
     started = time.perf_counter()
-    triples = min(limit or len(graph.positives(split.value)), len(graph.positives(split.value)))
     with progress_bar("ranking", 2 * triples) as watch:
         found = evaluate_model(
             model, graph, split.value, known=splits, limit=limit, seed=seed, chunk=chunk, watch=watch

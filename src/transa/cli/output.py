@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+if TYPE_CHECKING:
+    from transa.training.memory import Need
+
+IgnoreMemory = Annotated[bool, typer.Option("--ignore-memory", help="Go on where there seems to be too little.")]
+
+#: Characters by which a name could give orders to a terminal.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
 
 def emit_json(value: dict[str, Any]) -> None:
-    """Print one JSON object on stdout."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+    """Print one JSON object on stdout; half of a surrogate pair, as paths may hold, stays escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    typer.echo(text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def note(*texts: str) -> None:
     """Tell the user something on stderr."""
     for text in texts:
         typer.secho(f"note: {text}", fg="yellow", err=True)
+
+
+def note_memory(need: Need, *, ignore: bool) -> None:
+    """Say how much memory will be needed, and refuse where there is less."""
+    from transa.training.memory import check_memory
+
+    note(f"memory: about {need}")
+    if not ignore:
+        check_memory(need)
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -65,4 +84,6 @@ def _cell(value: object) -> Text:
     """Return a value as it is shown; a `Text` is taken literally, while a string could hold markup."""
     if isinstance(value, int) and not isinstance(value, bool):
         return Text(f"{value:,}")
-    return Text(f"{value:.2f}" if isinstance(value, float) else str(value))
+    return Text(
+        f"{value:.2f}" if isinstance(value, float) else _CONTROL.sub(lambda found: ascii(found[0])[1:-1], str(value))
+    )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transa.cli.graphs import Columns, Delimiter, Fractions, Header, Json, NoQuotes, Source, load_graph
+from transa.cli.output import IgnoreMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +54,7 @@ def train(
     ] = False,
     checkpoint_rounds: Annotated[int | None, typer.Option(min=1, help="Rounds between checkpoints.")] = None,
     checkpoint_minutes: Annotated[float, typer.Option(min=0, help="Minutes between checkpoints.")] = 5.0,
+    ignore_memory: IgnoreMemory = False,
     columns: Columns = None,
     header: Header = None,
     delimiter: Delimiter = None,
@@ -61,9 +63,11 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model on a graph and keep it in a run folder."""
-    from transa.cli.output import emit_json, note
+    from transa.cli.output import emit_json, note, note_memory
+    from transa.cli.stopping import stopping_between_rounds
     from transa.data.registry import canonical
     from transa.training import Options, RunFolder, Trainer, load_recipe
+    from transa.training.memory import training_need
 
     graph = load_graph(source, columns, header, delimiter, no_quotes, split)
     note(*graph.notes)
@@ -72,12 +76,13 @@ def train(
     same = resume and not given and recipe is None
     chosen = folder.recipe() if same else load_recipe(model, recipe, canonical(source), given)
     options = Options(engine.value, device, threads, lock_free, checkpoint_rounds, checkpoint_minutes)
+    note_memory(training_need(graph, chosen, options), ignore=ignore_memory)
     note_compiling()
     trainer = Trainer(graph, chosen, options, folder, source)
     note(
         f"{trainer.model!r}, {trainer.model.parameters:,} parameters; engine: {trainer.engine.name}, {trainer.threads} threads"
     )
-    with live_view(chosen.rounds) as watch:
+    with stopping_between_rounds(trainer), live_view(chosen.rounds) as watch:
         trainer.fit(watch, resume=resume)
     if trainer.warm_start:
         first = trainer.warm_start
@@ -98,8 +103,6 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Train TransA on the embedded UMLS graph, and show scores, predictions and a picture."""
-    import shutil
-
     from transa.analysis.training_curve import plot_training
     from transa.cli.output import emit_json, note, table
     from transa.data import load
@@ -108,11 +111,11 @@ def demo(
     from transa.training import RunFolder, Trainer, load_recipe
 
     graph = load("umls")
-    if (out / "config.json").exists():
-        shutil.rmtree(out)
+    folder = RunFolder(out)
+    folder.discard()
     note_compiling()
     recipe = load_recipe("transa", None, "umls")
-    trainer = Trainer(graph, recipe, None, RunFolder(out), "umls")
+    trainer = Trainer(graph, recipe, None, folder, "umls")
     note(f"{trainer.model!r}; engine: {trainer.engine.name}, {trainer.threads} threads")
     with live_view(recipe.rounds) as watch:
         model = trainer.fit(watch)
@@ -152,7 +155,7 @@ def read_setting(text: str) -> tuple[str, Any]:
         raise InputError(f"--set: expected FIELD=VALUE, found {quote(text)}")
     try:
         return name.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # no TOML, or numbers and nesting without end
         return name.strip(), value.strip()
 
 

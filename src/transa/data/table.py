@@ -58,6 +58,8 @@ class TripleTable:
             for name in row[:3]:
                 if name is None or not str(name).strip():
                     raise InputError("a blank name", line=number, unit="row")
+                if not is_unicode(str(name)):
+                    raise InputError(f"a name that is not valid Unicode: {quote(name)}", line=number, unit="row")
             builder.add(str(row[0]), str(row[1]), str(row[2]))
             if len(row) == 4:
                 if row[3] not in (1, -1, "1", "-1"):
@@ -123,10 +125,19 @@ class TableBuilder:
         return TripleTable(*columns, **fields)
 
 
+def is_unicode(text: str) -> bool:
+    """Tell whether a text can be written down; half of a surrogate pair cannot."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def index_columns(schema: pa.Schema) -> list[str]:
     """Return the columns that hold no data of the user but the row labels of a pandas frame."""
-    index = (schema.pandas_metadata or {}).get("index_columns", ())
-    return [name for name in index if isinstance(name, str) and name in schema.names]
+    try:
+        metadata = schema.pandas_metadata
+    except (ValueError, RecursionError):
+        return []  # not what pandas writes
+    index = metadata.get("index_columns") if isinstance(metadata, dict) else None
+    return [name for name in index if isinstance(name, str) and name in schema.names] if isinstance(index, list) else []
 
 
 def _encode(column: pa.ChunkedArray, name: str, path: Path | None) -> pa.ChunkedArray:

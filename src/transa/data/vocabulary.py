@@ -131,7 +131,10 @@ def _strings(values: Iterable[str | None] | pa.Array) -> pa.Array:
         values = values.combine_chunks()
     if isinstance(values, pa.Array):
         return values.cast(pa.large_string())
-    return pa.array(list(values), pa.large_string())
+    try:
+        return pa.array(list(values), pa.large_string())
+    except UnicodeEncodeError as error:
+        raise InputError(f"a name that is not valid Unicode: {quote(error.object)}") from None
 
 
 def _same(left: Any, right: Any) -> bool:

@@ -52,7 +52,8 @@ def write(graph: KnowledgeGraph, path: Path, *, format: Format = "parquet", over
     _check_labels(graph, SPLITS, format)
     if not len(graph.train) and format not in ("parquet", "openke"):
         raise InputError(f"no train triples, which a folder of {format} files needs; use parquet or openke", path=path)
-    with atomic_folder(path, overwrite=overwrite, ours=_ours) as folder:
+    size = sum(graph.triples(split).nbytes for split in SPLITS) + graph.entities.keys.nbytes
+    with atomic_folder(path, overwrite=overwrite, ours=_ours, size=size) as folder:
         if format == "parquet":
             _write_own(graph, folder)
         elif format == "openke":

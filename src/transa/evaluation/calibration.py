@@ -61,7 +61,7 @@ class Calibrator(ABC):
         given = {name: value for name, value in values.items() if name != "method"}
         try:
             return kind(**given)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"not a calibrator: {error}") from None
 
 

@@ -193,7 +193,7 @@ def classify(
     _check(model, graph, split, seed, limit)
     kind = None if calibration is None else calibrator_class(calibration)
     valid = LabelledTriples.of(graph, "valid", seed)
-    valid_scores = _finite_scores(model, valid.triples)
+    valid_scores = finite_scores(model, valid.triples)
     thresholds, fallback = best_thresholds(valid.triples, valid_scores, valid.labels)
     calibrator = None
     if kind is not None:
@@ -201,7 +201,7 @@ def classify(
         calibrator = kind.fit(margins, valid.labels)
     whole = valid if split == "valid" else LabelledTriples.of(graph, split, seed)
     part = whole if limit is None else whole.sample(limit, seed)
-    scores = _finite_scores(model, part.triples)
+    scores = finite_scores(model, part.triples)
     margins = _row_thresholds(part.triples, thresholds, fallback) - scores
     return Classification(
         triples=part.triples,
@@ -228,6 +228,18 @@ def scores_of(model: Model, triples: Triples) -> npt.NDArray[np.float64]:
     with torch.no_grad():
         parts = [model.score_triples(ids[start : start + CHUNK]) for start in range(0, len(ids), CHUNK)]
     return np.concatenate([part.double().cpu().numpy() for part in parts]) if parts else np.empty(0)
+
+
+def finite_scores(model: Model, triples: Triples) -> npt.NDArray[np.float64]:
+    """Return the score of each triple, or raise an `InputError` where one is no number."""
+    scores = scores_of(model, triples)
+    wrong = np.flatnonzero(~np.isfinite(scores))
+    if len(wrong):
+        ids = tuple(triples[wrong[0]].tolist())
+        raise InputError(
+            f"the model scores the triple {ids} (ids) as {scores[wrong[0]]}, which is not a number to compare"
+        )
+    return scores
 
 
 def best_threshold(scores: npt.NDArray[np.float64], labels: Labels) -> tuple[float, int]:
@@ -259,7 +271,7 @@ def best_thresholds(
 
 def accuracy(model: Model, triples: Triples, labels: Labels) -> float:
     """Return the accuracy on labelled triples with the thresholds that are best on these very ones: for validation only."""
-    scores = scores_of(model, triples)
+    scores = finite_scores(model, triples)
     right = 0
     for relation in np.unique(triples[:, 1]):
         rows = triples[:, 1] == relation
@@ -270,17 +282,6 @@ def accuracy(model: Model, triples: Triples, labels: Labels) -> float:
 def _row_thresholds(triples: Triples, own: dict[int, float], fallback: float) -> npt.NDArray[np.float64]:
     relations, place = np.unique(triples[:, 1], return_inverse=True)
     return np.array([own.get(relation, fallback) for relation in relations.tolist()], dtype=np.float64)[place]
-
-
-def _finite_scores(model: Model, triples: Triples) -> npt.NDArray[np.float64]:
-    scores = scores_of(model, triples)
-    wrong = np.flatnonzero(~np.isfinite(scores))
-    if len(wrong):
-        ids = tuple(triples[wrong[0]].tolist())
-        raise InputError(
-            f"the model scores the triple {ids} (ids) as {scores[wrong[0]]}, which is not a number to compare"
-        )
-    return scores
 
 
 def _check(model: Model, graph: KnowledgeGraph, split: Split, seed: int, limit: int | None) -> None:

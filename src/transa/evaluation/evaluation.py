@@ -17,7 +17,7 @@ from transa.data.graph import SPLITS, KnowledgeGraph, Split
 from transa.data.relations import CATEGORIES, Category, RelationStatistics, by_relation
 from transa.data.statistics import unseen_rows
 from transa.errors import InputError
-from transa.evaluation.classification import check_sizes, scores_of
+from transa.evaluation.classification import check_sizes, finite_scores
 from transa.evaluation.link_prediction import HITS, LinkPrediction, Ties, link_prediction
 from transa.evaluation.queries import SIDES, Queries
 from transa.evaluation.ranking import Ranker, Watch
@@ -141,7 +141,7 @@ class Evaluation:
             "raw_rank": pa.array(self.ranks(filtered=False).ravel()),
             "optimistic_rank": pa.array(self.ranks(ties="optimistic").ravel()),
             "pessimistic_rank": pa.array(self.ranks(ties="pessimistic").ravel()),
-            "score": pa.array(np.repeat(scores_of(self.model, self.found.triples), len(SIDES))),
+            "score": pa.array(np.repeat(finite_scores(self.model, self.found.triples), len(SIDES))),
         }
         if answers:
             ids, scores = self._best(answers)

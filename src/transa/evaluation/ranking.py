@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from transa.errors import InputError
 from transa.evaluation.queries import Queries
 from transa.kernels.codes import DIAGONAL, FULL, L2, PSD
 from transa.kernels.threads import dealt, one_blas_thread
@@ -28,6 +30,8 @@ HYPERPLANE_TASK = 16
 SLICE = 8192
 #: Numbers that the torch path holds at a time.
 BUDGET = 1 << 25
+#: Parameters up to here give scores that no precision overflows; beyond, every score is looked at.
+LARGEST = 1e9
 
 Watch = Callable[[int], None]
 
@@ -63,9 +67,8 @@ class Ranker:
     def __init__(self, model: Model, chunk: int | None = None) -> None:
         self.model = model
         self.chunk = chunk
-        self.kernels = (
-            Kernels(model) if model.kernel() is not None and model.entity.vector.device.type == "cpu" else None
-        )
+        compiled = model.kernel() is not None and model.entity.vector.device.type == "cpu"
+        self.kernels = Kernels(model) if largest_parameter(model) <= LARGEST and compiled else None
 
     def count(self, queries: Queries, watch: Watch | None = None) -> Counts:
         """Count for each target of each query the entities that score better or the same.
@@ -86,6 +89,24 @@ class Ranker:
         if self.kernels is not None:
             return self.kernels.best(queries, number, self.chunk or CHUNK, leave_out_known)
         return _best_with_torch(self.model, queries, number, self.chunk, leave_out_known)
+
+
+def largest_parameter(model: Model) -> float:
+    """Return the largest absolute value of a model's tables.
+
+    Raises
+    ------
+    InputError
+        If a table holds values that are no numbers, by which nothing can be ranked.
+    """
+    largest = 0.0
+    for name, table in model.tensors().items():
+        if table.numel():
+            reach = max(-float(table.min()), float(table.max()))
+            if not math.isfinite(reach):
+                raise InputError(f"the model's table {name} holds values that are no numbers")
+            largest = max(largest, reach)
+    return largest
 
 
 class Kernels:
@@ -257,6 +278,9 @@ def _all_scores(model: Model, queries: Queries, begin: int, end: int, at_once: i
             some = Rows({name: table[start : start + step].unsqueeze(0) for name, table in model.entity.items()})
             pair = (some, fixed) if queries.side == "head" else (fixed, some)
             scores[:, start : start + step] = model.score(pair[0], relation, pair[1])
+    if scores.numel() and not math.isfinite(float(scores.min()) - float(scores.max())):
+        relation_id = int(queries.relations[begin])
+        raise InputError(f"the model has scores for the relation {relation_id} (id) that are no numbers to compare")
     return scores
 
 

@@ -75,7 +75,7 @@ class Confidence:
             thresholds = {int(relation): float(value) for relation, value in values["thresholds"].items()}
             calibrator = Calibrator.from_dict(values["calibrator"])
             return cls(thresholds, float(values["global_threshold"]), calibrator, bool(values["sampled"]))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(f"not a calibration ({error})") from None
 
     @classmethod

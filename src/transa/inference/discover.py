@@ -22,6 +22,7 @@ from transa.evaluation.ranking import Ranker
 from transa.inference.check import Checks, check_ids
 from transa.inference.search import best, restricted
 from transa.inference.trained import Trained
+from transa.storage import check_regular
 
 #: Heads of one part: what is done at a time and told as progress.
 PART = 2048
@@ -168,16 +169,20 @@ class FinishedParts:
         self._done: dict[str, list[Found]] = {}
         self.path = path
         try:
+            check_regular(path)
             lines = path.read_text("utf-8").splitlines() if path.exists() else []
             kept = [line for line in map(_line, lines) if line is not None]
             if lines and (not kept or kept[0] != header):
                 raise InputError("holds parts of another model or of other settings; name another file", path=path)
             for line in kept[1:]:
-                self._done[line["part"]] = [(int(h), int(r), int(t), float(s)) for h, r, t, s in line["found"]]
+                self._done[line["part"]] = found = [(int(h), int(r), int(t), float(s)) for h, r, t, s in line["found"]]
+                sizes = (trained.model.num_entities, trained.model.num_relations)
+                if not all(min(h, t) >= 0 and max(h, t) < sizes[0] and 0 <= r < sizes[1] for h, r, t, _ in found):
+                    raise ValueError("an id that is out of range")
             if len(kept) < len(lines) or not lines:
                 text = "".join(json.dumps(line) + "\n" for line in [header, *kept[1:]])
                 path.write_text(text, "utf-8")
-        except (OSError, KeyError, TypeError, ValueError) as error:
+        except (OSError, KeyError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"not a readable file of finished parts ({error})", path=path) from None
@@ -195,6 +200,6 @@ class FinishedParts:
 def _line(text: str) -> dict[str, Any] | None:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

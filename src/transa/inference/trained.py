@@ -14,7 +14,7 @@ from transa.data import KnowledgeGraph, KnownFacts
 from transa.data.graph import SPLITS, Triples
 from transa.data.relations import by_relation
 from transa.errors import InputError
-from transa.evaluation.classification import check_sizes, scores_of
+from transa.evaluation.classification import check_sizes, finite_scores
 from transa.evaluation.ranking import Ranker
 from transa.inference.confidence import Confidence, margins
 from transa.inference.names import Names
@@ -128,7 +128,7 @@ class Trained:
 
     def scores(self, triples: Triples) -> npt.NDArray[np.float64]:
         """Return the score of each triple: lower is more plausible."""
-        return scores_of(self.model, triples)
+        return finite_scores(self.model, triples)
 
     @cached_property
     def _usual(self) -> npt.NDArray[np.float64]:

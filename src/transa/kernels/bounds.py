@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from transa.kernels.cache import kernel
 from transa.kernels.codes import L1
 from transa.kernels.scores import FAST
 
@@ -20,7 +21,7 @@ ROWS = 512
 AXES = 8
 
 
-@njit(parallel=True, cache=True)
+@kernel(parallel=True)
 def spectra(metric, wanted):  # type: ignore[no-untyped-def]
     """Return the outer eigenpairs of each W_r that is `wanted`: axes, their eigenvalues, and the range of the others.
 

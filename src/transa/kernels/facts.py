@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, prange
 
+from transa.kernels.cache import kernel
 from transa.kernels.random import below, draw, unit
 
 
@@ -22,7 +23,7 @@ def find(values, start, stop, wanted):  # type: ignore[no-untyped-def]
     return start
 
 
-@njit(parallel=True, cache=True)
+@kernel(parallel=True)
 def contains(queries, offsets, answers, asked, wanted):  # type: ignore[no-untyped-def]
     """Tell for each `i` whether ``wanted[i]`` is among the answers to the query ``asked[i]``."""
     found = np.zeros(len(asked), np.bool_)
@@ -35,7 +36,7 @@ def contains(queries, offsets, answers, asked, wanted):  # type: ignore[no-untyp
     return found
 
 
-@njit(parallel=True, cache=True)
+@kernel(parallel=True)
 def known_among(spans, start, stop, heads, tails, entities, known):  # type: ignore[no-untyped-def]
     """Tell which of some entities are known heads (``known[0]``) and known tails (``known[1]``) of rows `start` to `stop`."""
     for i in prange(stop - start):
@@ -128,7 +129,7 @@ def corrupt_one(bits, relation, head_start, head_stop, tail_start, tail_stop, ca
     return False, absent(candidates.tails, tail_start, tail_stop, below(bits, free_tails))
 
 
-@njit(parallel=True, cache=True)
+@kernel(parallel=True)
 def corrupt_pairs(triples, spans, start, stop, first, key, candidates, entities, at_head):  # type: ignore[no-untyped-def]
     """Choose the corruptions of ``triples[start:stop]``: which entity, and whether it replaces the head.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from transa.kernels.cache import kernel
 from transa.kernels.codes import PSD
 from transa.kernels.facts import corrupt_one
 from transa.kernels.losses import loss_and_factors
@@ -21,7 +22,7 @@ from transa.kernels.scores import FAST, spread
 CHUNK = 256
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@kernel(parallel=True, fastmath=FAST)
 def grouped_gradient_phase(  # type: ignore[no-untyped-def]
     triples, groups, order, start, negatives, at_head, vectors, num_entities, metric, kind, root, loss, margin, temperature, scores,
     factors, gradients, losses, violations, active,
@@ -80,7 +81,7 @@ def grouped_gradient_phase(  # type: ignore[no-untyped-def]
                 spread(gradients, base, j, j >= 0 and at_head[b, j])
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@kernel(parallel=True, fastmath=FAST)
 def hinge_gradient_phase(  # type: ignore[no-untyped-def]
     triples, groups, order, start, negatives, at_head, vectors, num_entities, metric, kind, margin, factors, gradients, losses,
     violations, active,
@@ -160,7 +161,7 @@ def _ends(triples, t, negatives, at_head, b, j):  # type: ignore[no-untyped-def]
     return (head, tail, entity, tail) if at_head[b, j] else (head, tail, head, entity)
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@kernel(parallel=True, fastmath=FAST)
 def closed_form(  # type: ignore[no-untyped-def]
     triples, spans, offsets, order, key, candidates, vectors, metric, signed, violating, margin, negatives, root,
 ):  # fmt: skip
@@ -222,7 +223,7 @@ def closed_form(  # type: ignore[no-untyped-def]
                 metric[relation, i, j] = half * (total[i, j] + total[j, i])
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@kernel(parallel=True, fastmath=FAST)
 def finish_metric(metric, counts, columns, clip, scale, mean, shrinkage, ones):  # type: ignore[no-untyped-def]
     """Turn closed forms into metrics, in place.
 

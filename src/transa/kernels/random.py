@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, uint64
 
+from transa.kernels.cache import kernel
+
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
@@ -44,7 +46,7 @@ def unit(bits):  # type: ignore[no-untyped-def]
     return np.float64(bits & np.uint64(0xFFFFFFFF)) * (1.0 / 4294967296.0)
 
 
-@njit(cache=True)
+@kernel()
 def stream(seed, purpose, index):  # type: ignore[no-untyped-def]
     """Return the key of a sequence of its own for a seed, a purpose (say, corruption) and an index (say, the round)."""
     return mix(mix(mix(np.uint64(seed) + GOLDEN) + np.uint64(purpose) * GOLDEN) + np.uint64(index) * GOLDEN)
@@ -69,7 +71,7 @@ def shuffled_position(position, count, half, key):  # type: ignore[no-untyped-de
             return np.int64(value)
 
 
-@njit(cache=True)
+@kernel()
 def half_bits(count):  # type: ignore[no-untyped-def]
     """Return half the number of bits, rounded up, that the numbers below `count` need."""
     half = np.uint64(1)

@@ -34,6 +34,7 @@ from transa.kernels.bounds import (
     slack_of,
     tighten,
 )
+from transa.kernels.cache import kernel
 from transa.kernels.facts import find
 from transa.kernels.scores import FAST
 
@@ -41,7 +42,7 @@ from transa.kernels.scores import FAST
 BLOCK = 16
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@kernel(parallel=True, fastmath=FAST)
 def count_better(  # type: ignore[no-untyped-def]
     kind, sign, fixed, relations, tasks, order, entities, shifts, metric, squared, spectrum, signed, reach, errors,
     target_offsets, targets, starts, stops, known, chunk, counts, rescored,
@@ -185,7 +186,7 @@ def count_better(  # type: ignore[no-untyped-def]
                     rescored[task] += found * (spectrum is None)
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@kernel(parallel=True, fastmath=FAST)
 def best_answers(  # type: ignore[no-untyped-def]
     kind, sign, fixed, relations, tasks, order, entities, shifts, metric, squared, spectrum, signed, reach, errors,
     each, starts, stops, known, chunk, answers, scores,

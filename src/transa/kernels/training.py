@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from transa.kernels.cache import kernel
 from transa.kernels.losses import loss_and_factors
 from transa.kernels.optimizers import update_row
 from transa.kernels.prefetch import AHEAD, prefetch_row
@@ -107,7 +108,7 @@ def _prefetch(triples, position, negatives, b, vectors):  # type: ignore[no-unty
         prefetch_row(vectors, negatives[b, j])
 
 
-@njit(parallel=True, cache=True)
+@kernel(parallel=True)
 def shuffle(key, order):  # type: ignore[no-untyped-def]
     """Fill `order` with the permutation that `key` names."""
     half = half_bits(len(order))
@@ -115,7 +116,7 @@ def shuffle(key, order):  # type: ignore[no-untyped-def]
         order[i] = shuffled_position(i, len(order), half, key)
 
 
-@njit(parallel=True, cache=True)
+@kernel(parallel=True)
 def arrange(triples, spans, order, arranged_triples, arranged_spans):  # type: ignore[no-untyped-def]
     """Lay out triples and what goes with them in an order."""
     for i in prange(len(order)):
@@ -125,7 +126,7 @@ def arrange(triples, spans, order, arranged_triples, arranged_spans):  # type: i
             arranged_spans[i, c] = spans[order[i], c]
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@kernel(parallel=True, fastmath=FAST)
 def gradient_phase(  # type: ignore[no-untyped-def]
     triples, stop, start, negatives, at_head, vectors, num_entities, metric, normal, soft, weights, kind, root, loss, margin,
     temperature, scores, slopes, metric_gradients, factors, gradients, losses, violations, active,
@@ -141,14 +142,14 @@ def gradient_phase(  # type: ignore[no-untyped-def]
         )  # fmt: skip
 
 
-@njit(parallel=True, cache=True)
+@kernel(parallel=True)
 def factor_phase(loss, margin, temperature, size, scores, factors, losses, violations, active):  # type: ignore[no-untyped-def]
     """Write the losses of `size` positives, and their derivatives by the scores."""
     for b in prange(size):
         losses[b], violations[b], active[b] = loss_and_factors(loss, margin, temperature, scores, factors, b)
 
 
-@njit(parallel=True, cache=True)
+@kernel(parallel=True)
 def deal_phase(size, at_head, by_head, by_tail, gradients):  # type: ignore[no-untyped-def]
     """Bring the gradients by both ends of positives and negatives to the rows of `gradients` (see `_gradients`).
 
@@ -170,7 +171,7 @@ def deal_phase(size, at_head, by_head, by_tail, gradients):  # type: ignore[no-u
             gradients[base + 1, i] = tail
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@kernel(parallel=True, fastmath=FAST)
 def update_phase(  # type: ignore[no-untyped-def]
     parts, triples, start, stop, step, negatives, factors, gradients, active, slots, touched, num_entities, vectors, first,
     second, optimizer, rates, penalties, constraints,
@@ -224,7 +225,7 @@ def update_phase(  # type: ignore[no-untyped-def]
             slots[row] = -1
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@kernel(parallel=True, fastmath=FAST)
 def metric_phase(  # type: ignore[no-untyped-def]
     parts, triples, start, stop, step, gradients, active, slots, metric, first, second, optimizer, rate, penalty,
     constraint,
@@ -249,7 +250,7 @@ def metric_phase(  # type: ignore[no-untyped-def]
                     update_row(optimizer, rate, penalty, constraint, step, metric, row, gradients, b, first, second)
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@kernel(parallel=True, fastmath=FAST)
 def lock_free_phase(  # type: ignore[no-untyped-def]
     chunk, triples, start, stop, step, negatives, at_head, vectors, num_entities, metric, rows, weights, kind, root, loss, margin,
     temperature, losses, violations, first, second, optimizer, rates, penalties, constraints,

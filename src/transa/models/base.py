@@ -200,13 +200,15 @@ class Model:
         Raises
         ------
         InputError
-            If a table is missing or has another shape than this model's.
+            If a table is missing, has another shape than this model's, or holds other numbers than of 32 or 64 bits.
         """
         for full, shape in self.shapes().items():
             found = tensors.get(full)
             if found is None or tuple(found.shape) != shape:
                 what = "nothing" if found is None else tuple(found.shape)
                 raise InputError(f"weights: expected {full} of shape {shape}, found {what}")
+            if found.dtype not in (torch.float32, torch.float64) or found.dtype != tensors["entity.vector"].dtype:
+                raise InputError(f"weights: expected {full} in float32 or float64, as all tables, found {found.dtype}")
             role, name = full.split(".")
             getattr(self, role)[name] = found
         return self

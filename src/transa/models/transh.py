@@ -47,7 +47,7 @@ class TransH(Model):
 
     def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
         """Start normals in any direction."""
-        values = super().start(table, shape, width, generator)
+        values = super().start(table, shape, 1.0 if table == "normal" else width, generator)
         return values / torch.linalg.vector_norm(values, dim=1, keepdim=True) if table == "normal" else values
 
     def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:

@@ -18,7 +18,7 @@ from transa.data import KnowledgeGraph
 from transa.data.graph import SPLITS
 from transa.errors import InputError
 from transa.reproduction.plan import Cell, Task
-from transa.storage import atomic_file
+from transa.storage import atomic_file, read_small
 from transa.training import recipe_from
 from transa.training.recipe import Recipe
 
@@ -68,8 +68,8 @@ class Results:
 
     def _read(self, path: Path) -> None:
         try:
-            record = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError) as error:
+            record = json.loads(read_small(path))
+        except (OSError, ValueError, RecursionError) as error:
             raise InputError(f"not readable ({error})", path=path) from None
         if not isinstance(record, dict) or record.get("kind") not in (KIND, STATISTICS):
             return

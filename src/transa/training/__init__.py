@@ -1,7 +1,18 @@
 """Training: one loop, two engines."""
 
+from transa.training.progress import Options, Progress, Stopped, TrainingError
 from transa.training.recipe import Recipe, load_recipe, recipe_from
 from transa.training.run import RunFolder
-from transa.training.trainer import Options, Progress, Trainer, TrainingError
+from transa.training.trainer import Trainer
 
-__all__ = ["Options", "Progress", "Recipe", "RunFolder", "Trainer", "TrainingError", "load_recipe", "recipe_from"]
+__all__ = [
+    "Options",
+    "Progress",
+    "Recipe",
+    "RunFolder",
+    "Stopped",
+    "Trainer",
+    "TrainingError",
+    "load_recipe",
+    "recipe_from",
+]

@@ -72,7 +72,7 @@ def choose_engine(
         if engine != "auto" or device != "cpu" or lock_free:
             raise InputError("solver: als has an engine of its own, on the CPU; leave engine, device and lock_free")
         return ALSEngine(model, graph, recipe)
-    why = _why_not_numba(model, recipe, device)
+    why = why_not_numba(model, recipe, device)
     if engine == "numba" and why:
         raise InputError(f"engine: numba cannot be used here, {why}; use torch")
     if lock_free and (engine == "torch" or why or model.grouped or recipe.learns_metric or "normal" in model.relation):
@@ -91,7 +91,8 @@ def choose_engine(
     return NumbaEngine(model, graph, recipe, lock_free=lock_free)
 
 
-def _why_not_numba(model: Model, recipe: Recipe, device: str) -> str:
+def why_not_numba(model: Model, recipe: Recipe, device: str) -> str:
+    """Return why the compiled kernels cannot train a model, or nothing where they can."""
     if device != "cpu":
         return f"it runs on the CPU and the device is {device}"
     if recipe.shared_negatives:

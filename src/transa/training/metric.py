@@ -59,7 +59,10 @@ def update_metric(model: Model, rounds: Rounds, recipe: Recipe, number: int) -> 
 
 
 def project_psd(matrices: Tensor) -> Tensor:
-    """Return the nearest positive semi-definite matrices: negative eigenvalues become 0."""
-    values, vectors = torch.linalg.eigh(matrices)
+    """Return the nearest positive semi-definite matrices: negative eigenvalues become 0. NaN where none are found: training has failed."""
+    try:
+        values, vectors = torch.linalg.eigh(matrices)
+    except RuntimeError:  # of LAPACK, on values that are no numbers
+        return torch.full_like(matrices, torch.nan)
     projected: Tensor = (vectors * values.clamp(min=0).unsqueeze(-2)) @ vectors.transpose(-1, -2)
     return (projected + projected.transpose(-1, -2)) / 2

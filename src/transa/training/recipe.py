@@ -10,11 +10,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from transa.errors import InputError, suggest
+from transa.errors import InputError, quote, suggest
 from transa.models import MODELS
+from transa.storage import read_small
 
-Count = Annotated[int, Field(ge=1)]
-Whole = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1, lt=2**31)]
+Whole = Annotated[int, Field(ge=0, lt=2**63)]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 
@@ -155,7 +156,7 @@ class Recipe(BaseModel):
     @model_validator(mode="after")
     def _consistent(self) -> Recipe:
         if self.model not in MODELS:
-            raise ValueError(f"model: unknown model {self.model!r}{suggest(self.model, MODELS)}")
+            raise ValueError(f"model: unknown model {quote(self.model)}{suggest(self.model, MODELS)}")
         if self.solver not in MODELS[self.model].solvers:
             raise ValueError(f"solver: {self.model} is not trained by {self.solver!r}")
         if self.warm_rounds and not MODELS[self.model].from_transe:
@@ -203,14 +204,22 @@ def recipe_from(values: Mapping[str, Any]) -> Recipe:
     """Make a recipe of plain values; what is wrong is an `InputError` that names the field."""
     unknown = [name for name in values if name not in Recipe.model_fields]
     if unknown:
-        raise InputError(f"unknown setting {unknown[0]!r}{suggest(unknown[0], Recipe.model_fields)}")
+        raise InputError(f"unknown setting {quote(unknown[0])}{suggest(unknown[0], Recipe.model_fields)}")
     try:
         return Recipe.model_validate(dict(values))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         message = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{field}: {message}, found {first['input']!r}" if field else message) from None
+        raise InputError(f"{field}: {message}, found {_shown(first['input'])}" if field else message) from None
+
+
+def _shown(value: Any) -> str:
+    """Return a value as messages show it, whatever its size."""
+    if isinstance(value, str):
+        return quote(value)
+    plain = isinstance(value, int | float | None) and (not isinstance(value, int) or value.bit_length() < 256)
+    return repr(value) if plain else f"a value of type {type(value).__name__}"
 
 
 def load_recipe(
@@ -240,10 +249,12 @@ def load_recipe(
 def read_recipe(path: Path) -> dict[str, Any]:
     """Read a TOML file of settings."""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(read_small(path))
     except FileNotFoundError:
         raise InputError("no such recipe", path=path) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise InputError(f"not a readable recipe ({error})", path=path) from None
 
 

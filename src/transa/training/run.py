@@ -12,14 +12,20 @@ calibration.json       thresholds and probabilities from valid, once they have b
 extension.json         what a run was grown from, where `transa extend` wrote it
 ====================== =======================================================================
 
-Every file is written under another name and then renamed, so that whatever happens there is an old or a new one, never half of it.
+Every file but the log is written under another name and then renamed, so that whatever happens there is an old or a new one, never half
+of it. The configuration comes first: a folder without it holds no run, and one with it can be resumed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
+import os
+import platform
+import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +38,15 @@ from transa import __version__
 from transa.data import KnowledgeGraph, load
 from transa.errors import InputError
 from transa.models import Model, build
-from transa.storage import atomic_file
+from transa.storage import atomic_file, check_regular, leftovers, read_small, writing
 from transa.training.recipe import Recipe, recipe_from
 
 FORMAT = 1
+#: What training writes, in the order of its first writing.
+WRITTEN = (
+    *("config.json", "graph", "checkpoint.safetensors", "log.jsonl", "best.safetensors"),
+    *("weights.safetensors", "metrics.json"),
+)
 
 
 class RunFolder:
@@ -51,31 +62,83 @@ class RunFolder:
         self.path = Path(path)
         self._lock = FileLock(self.path / ".lock")
 
+    def place(self, name: str) -> Path:
+        """Return where a file of the run stands. It stands in the folder: a link that leads out of it is refused.
+
+        A run may come from anywhere. Following its links would read, or with a calibration write, what is no part of it.
+        """
+        path = self.path / name
+        try:
+            inside = path.resolve().is_relative_to(self.path.resolve())
+            check_regular(path)
+        except (OSError, RuntimeError) as error:
+            raise InputError(f"not readable ({error})", path=path) from None
+        if not inside:
+            raise InputError("is a link that leads out of the run folder", path=path)
+        return path
+
     # ------------------------------------------------------------------ one writer at a time
 
     def open(self, *, resume: bool) -> None:
         """Claim the folder for training: a new one, or with `resume` one that holds a run."""
-        if (self.path / "config.json").exists() and not resume:
+        if resume and not self.holds("config.json"):
+            raise InputError("holds no run to resume; start one without --resume", path=self.path)
+        self._claim()
+        if self.holds("config.json") and not resume:  # asked under the lock: another process may have just left
+            self.close()
             raise InputError("holds a run already; take it up with --resume or name another folder", path=self.path)
-        if resume and not (self.path / "config.json").exists():
-            raise InputError("holds no run to resume", path=self.path)
+        for name in WRITTEN:
+            for leftover in leftovers(self.path, name):
+                shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
+
+    def _claim(self) -> None:
+        owner = self.path / ".owner"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            self.place(".lock")
             self._lock.acquire(timeout=0)
         except Timeout:
-            raise InputError("another process is training in this folder", path=self.path) from None
+            who = ""
+            with suppress(OSError):
+                who = f" ({owner.read_text('utf-8')})"
+            raise InputError(
+                f"another process{who} is training in this folder; wait for it or name another folder", path=self.path
+            ) from None
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", path=self.path) from None
+        with suppress(OSError):  # only a help to others; what counts is the lock
+            owner.write_text(f"{os.getpid()} on {platform.node()}", "utf-8")
 
     def close(self) -> None:
         """Give the folder free."""
+        with suppress(OSError):
+            (self.path / ".owner").unlink(missing_ok=True)
         self._lock.release()
+
+    def discard(self) -> None:
+        """Delete the folder with its run, unless a process is training in it."""
+        if self.holds("config.json"):
+            self._claim()
+            try:
+                shutil.rmtree(self.path)
+            except OSError as error:
+                raise InputError(f"cannot be deleted: {error.strerror}", path=self.path) from None
+            finally:
+                self.close()
+
+    def holds(self, name: str) -> bool:
+        """Tell whether a file is there."""
+        return (self.path / name).exists()
 
     # ------------------------------------------------------------------ writing
 
     def write_start(self, graph: KnowledgeGraph, recipe: Recipe, **details: Any) -> None:
         """Write what is known before training: configuration and graph."""
-        graph.save(self.path / "graph", overwrite=True)
+        self.write_config(graph, recipe, **details)
+        graph.save(self.place("graph"), overwrite=True)
+
+    def write_config(self, graph: KnowledgeGraph, recipe: Recipe, **details: Any) -> None:
+        """Write the configuration."""
         self.write_json(
             "config.json",
             {
@@ -93,56 +156,66 @@ class RunFolder:
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a JSON file."""
-        with atomic_file(self.path / name, overwrite=True) as file:
-            file.write((json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
+        self._write(name, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
 
     def write_tensors(self, name: str, tensors: Mapping[str, Tensor], **notes: Any) -> None:
         """Write tables with some plain values beside them."""
         packed = {key: table.detach().cpu().contiguous().clone() for key, table in tensors.items()}
-        with atomic_file(self.path / name, overwrite=True) as file:
-            file.write(save(packed, {key: json.dumps(value) for key, value in notes.items()}))
+        self._write(name, save(packed, {key: json.dumps(value) for key, value in notes.items()}))
+
+    def _write(self, name: str, content: bytes) -> None:
+        with atomic_file(self.place(name), overwrite=True, size=len(content)) as file:
+            file.write(content)
 
     def log(self, entry: Mapping[str, Any]) -> None:
         """Add a line to the log."""
-        with (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
+        line = (json.dumps(entry) + "\n").encode()
+        path = self.place("log.jsonl")
+        with writing(path, len(line)), path.open("ab", buffering=0) as file:
+            file.write(line)  # at once, so that a line is there whole or not at all
 
     def cut_log(self, rounds: int) -> None:
         """Drop lines of rounds after `rounds`, and one that was cut short: they will be written anew."""
-        path = self.path / "log.jsonl"
+        path = self.place("log.jsonl")
         if not path.exists():
             return
         kept = []
-        for line in path.read_text("utf-8").splitlines():
+        for line in read_small(path).splitlines():
             try:
                 if json.loads(line)["round"] <= rounds:
                     kept.append(line + "\n")
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 break
-        with atomic_file(path, overwrite=True) as file:
-            file.write("".join(kept).encode())
+        self._write("log.jsonl", "".join(kept).encode())
 
     # ------------------------------------------------------------------ reading
 
     def config(self) -> dict[str, Any]:
         """Return the configuration, checked for its format."""
         config = self.read_json("config.json")
-        if config.get("format") != FORMAT:
-            raise InputError(
-                f"written in format {config.get('format')!r} by transa {config.get('transa', '?')}; this is transa {__version__}, "
-                f"which reads format {FORMAT}",
-                path=self.path / "config.json",
-            )
-        return config
+        path, written = self.path / "config.json", config.get("format")
+        if written == FORMAT and not isinstance(written, bool):
+            return config
+        if not isinstance(written, int) or isinstance(written, bool):
+            raise InputError("not the configuration of a run: it states no format", path=path)
+        by = (
+            f"written in format {_short(written)} by transa {_version(config)}; "
+            f"this is transa {__version__}, which reads format {FORMAT}"
+        )
+        if written > FORMAT:
+            raise InputError(f"{by}: install the version that wrote it, or a later one", path=path)
+        raise InputError(f"{by}: read it with the version that wrote it, or train again", path=path)
 
     def read_json(self, name: str) -> dict[str, Any]:
         """Read a JSON file of the folder."""
-        path = self.path / name
+        path = self.place(name)
         try:
-            value = json.loads(path.read_text("utf-8"))
+            value = json.loads(read_small(path), parse_constant=_no_number, parse_float=_finite)
         except FileNotFoundError:
             raise InputError(f"not a run folder: {name} is missing", path=self.path) from None
-        except (OSError, ValueError, RecursionError) as error:
+        except InputError:
+            raise
+        except (ValueError, RecursionError) as error:
             raise InputError(f"not readable ({error})", path=path) from None
         if not isinstance(value, dict):
             raise InputError("expected a JSON object", path=path)
@@ -153,39 +226,74 @@ class RunFolder:
         recipe = self.config().get("recipe")
         if not isinstance(recipe, dict):
             raise InputError("expected a recipe", path=self.path / "config.json")
-        return recipe_from(recipe)
+        try:
+            return recipe_from(recipe)
+        except InputError as error:
+            by = _version(self.config())
+            message = f"{error}; the run was written by transa {by}, and this is transa {__version__}"
+            raise InputError(message, path=self.path / "config.json") from None
 
     def graph(self) -> KnowledgeGraph:
         """Return the graph of the run."""
-        return load(self.path / "graph")
+        folder = self.place("graph")
+        if folder.is_dir():
+            for entry in folder.iterdir():
+                self.place(f"graph/{entry.name}")
+        return load(folder)
 
     def read_tensors(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Read tables and the plain values beside them."""
-        path = self.path / name
+        path = self.place(name)
         try:
             with safe_open(path, framework="pt") as file:
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
                 notes = {key: json.loads(value) for key, value in (file.metadata() or {}).items()}
         except FileNotFoundError:
             raise InputError(f"{name} is missing", path=self.path) from None
-        except (OSError, SafetensorError, ValueError, RuntimeError) as error:
+        except (OSError, SafetensorError, AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
             raise InputError(f"damaged or not readable ({error})", path=path) from None
         return tensors, notes
 
     def model(self) -> Model:
         """Return the trained model."""
+        model, (tensors, _) = self.empty_model(), self.read_tensors("weights.safetensors")
+        try:
+            model.load(tensors)
+            for name, table in model.tensors().items():
+                if not bool(isfinite(table).all()):
+                    raise InputError(f"{name} holds values that are no numbers")
+        except InputError as error:
+            raise InputError(str(error), path=self.path / "weights.safetensors") from None
+        return model
+
+    def empty_model(self) -> Model:
+        """Return the model without its tables."""
         recipe = self.recipe()
         sizes = self.config().get("graph", {})
-        tensors, _ = self.read_tensors("weights.safetensors")
         try:
-            model = build(recipe.model, int(sizes["entities"]), int(sizes["relations"]), recipe.dim, **recipe.options)
-        except (KeyError, TypeError, ValueError):
+            return build(recipe.model, int(sizes["entities"]), int(sizes["relations"]), recipe.dim, **recipe.options)
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise InputError("expected the numbers of entities and relations", path=self.path / "config.json") from None
-        model.load(tensors)
-        for name, table in model.tensors().items():
-            if not bool(isfinite(table).all()):
-                raise InputError(f"{name} holds values that are no numbers", path=self.path / "weights.safetensors")
-        return model
+
+
+def _short(value: object) -> str:
+    """Return a plain value as messages show it."""
+    return f"{value!r:.40}" if isinstance(value, str | int | None) else "of another kind"
+
+
+def _version(config: Mapping[str, Any]) -> str:
+    """Return the version that wrote a run, as far as it says."""
+    version = config.get("transa")
+    return version[:40] if isinstance(version, str) else "?"
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is not a number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _no_number(text[:20])
 
 
 def fingerprint(graph: KnowledgeGraph) -> str:

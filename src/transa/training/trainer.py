@@ -5,81 +5,26 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from transa.data import KnowledgeGraph
-from transa.errors import InputError, TransaError
+from transa.errors import InputError
 from transa.kernels.threads import set_threads
 from transa.models import Model, build
 from transa.models.transe import TransE
-from transa.training.engine import Engine, EngineName, choose_engine
+from transa.training.engine import Engine, choose_engine
 from transa.training.metric import update_metric
 from transa.training.optimizers import constrain
+from transa.training.progress import Options, Progress, Stopped, TrainingError
 from transa.training.recipe import Recipe
 from transa.training.run import RunFolder, fingerprint
 from transa.training.settings import table_settings
+from transa.training.state import plain, put_in_place
 from transa.training.validation import Validation
-
-
-class TrainingError(TransaError):
-    """Training that came to nothing: a loss or a parameter that is not a number."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What is known after a round.
-
-    Attributes
-    ----------
-    round, rounds
-        The number of the round, and how many there are to be.
-    loss, violations
-        Mean loss of a positive, and the share of pairs that violate.
-    seconds
-        Spent on training so far, validation and metric included.
-    triples_per_second
-        Positives of this round over its time.
-    validation
-        The score of the round, where it was validated.
-    best, best_round
-        The best score so far and its round.
-    """
-
-    round: int
-    rounds: int
-    loss: float
-    violations: float
-    seconds: float
-    triples_per_second: float
-    validation: float | None = None
-    best: float | None = None
-    best_round: int | None = None
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to run a recipe on this machine; none of it but `lock_free` and the engine changes the result.
-
-    Attributes
-    ----------
-    engine, device, lock_free
-        See `transa.training.engine.choose_engine`.
-    threads
-        By default all processors.
-    checkpoint_rounds, checkpoint_minutes
-        A checkpoint is written when either has passed since the last.
-    """
-
-    engine: EngineName = "auto"
-    device: str = "cpu"
-    threads: int | None = None
-    lock_free: bool = False
-    checkpoint_rounds: int | None = None
-    checkpoint_minutes: float = 5.0
 
 
 class Trainer:
@@ -130,6 +75,11 @@ class Trainer:
         self._best_tables: dict[str, Tensor] = {}
         self._worse = 0
         self._stopped = False
+        self._asked_to_stop = False
+
+    def stop(self) -> None:
+        """Ask `fit` to keep a checkpoint after the round under way and to raise `Stopped`; may be called by a signal handler."""
+        self._asked_to_stop = True
 
     def fit(self, watch: Callable[[Progress], None] | None = None, *, resume: bool = False) -> Model:
         """Train to the end and return the model.
@@ -139,7 +89,12 @@ class Trainer:
         watch
             Called after each round.
         resume
-            Go on from the checkpoint in the folder.
+            Go on from the checkpoint in the folder, or from the start where there is none yet.
+
+        Raises
+        ------
+        Stopped
+            If `stop` was called before the last round.
         """
         if self.folder is None:
             self._warm_start()
@@ -147,20 +102,23 @@ class Trainer:
         self.folder.open(resume=resume)
         try:
             if resume:
+                self._check_same()
+            if resume and self.folder.holds("checkpoint.safetensors"):
                 self._resume()
             else:
-                self._warm_start()
-                self.folder.write_start(
-                    self.graph,
-                    self.recipe,
-                    source=self.source,
-                    engine=self.engine.name,
-                    warm_start=self.warm_start,
-                )
-                self._checkpoint()
+                self._start()
             return self._fit(watch)
         finally:
             self.folder.close()
+
+    def _start(self) -> None:
+        assert self.folder is not None  # noqa: S101
+        details: dict[str, Any] = {"source": self.source, "engine": self.engine.name}
+        self.folder.write_start(self.graph, self.recipe, **details, warm_start=None)
+        self._warm_start()
+        if self.warm_start:
+            self.folder.write_config(self.graph, self.recipe, **details, warm_start=self.warm_start)
+        self._checkpoint()
 
     def _warm_start(self) -> None:
         """Train a TransE by the same recipe and take over its vectors, where the recipe says so."""
@@ -169,7 +127,13 @@ class Trainer:
             return
         first = Trainer(self.graph, transe_recipe(recipe), replace(self.options, engine="auto"))
         losses: list[float] = []
-        vectors = first.fit(lambda progress: losses.append(progress.loss))
+
+        def watch(progress: Progress) -> None:
+            losses.append(progress.loss)
+            if self._asked_to_stop:
+                raise Stopped("stopped before the first round")
+
+        vectors = first.fit(watch)
         self.model.entity.vector.copy_(vectors.entity.vector)
         width = min(recipe.dim, self.model.relation.vector.shape[1])
         self.model.relation.vector[:, :width] = vectors.relation.vector[:, :width]
@@ -187,15 +151,18 @@ class Trainer:
         last_round, last_time = self.round, time.monotonic()
         while self.round < self.recipe.rounds and not self._stopped:
             progress = self._one_round()
+            asked_to_stop = self._asked_to_stop
             if self.folder is not None:
                 self.folder.log(asdict(progress))
                 rounds = self.options.checkpoint_rounds
                 late = time.monotonic() - last_time > 60 * self.options.checkpoint_minutes
-                if late or (rounds is not None and self.round - last_round >= rounds):
+                if late or asked_to_stop or (rounds is not None and self.round - last_round >= rounds):
                     self._checkpoint()
                     last_round, last_time = self.round, time.monotonic()
             if watch is not None:
                 watch(progress)
+            if asked_to_stop and self.round < self.recipe.rounds and not self._stopped:
+                raise Stopped(f"stopped after round {self.round:,} of {self.recipe.rounds:,}")
         self._finish()
         return self.model
 
@@ -256,26 +223,43 @@ class Trainer:
             stopped=self._stopped,
         )
 
-    def _resume(self) -> None:
+    def _check_same(self) -> None:
+        """Refuse to go on with a run that was started on another graph, by another recipe or engine, or that cannot go on."""
         assert self.folder is not None  # noqa: S101
         config = self.folder.config()
-        if config["graph"]["train"] != fingerprint(self.graph):
+        kept = config.get("graph")
+        if not isinstance(kept, dict) or kept.get("train") != fingerprint(self.graph):
             raise InputError("the graph is not the one this run was started on", path=self.folder.path)
         before, now = self.folder.recipe().model_dump(), self.recipe.model_dump()
         changed = [name for name in before if before[name] != now[name]]
         if changed:
             raise InputError(f"the run was started with {changed[0]}={before[changed[0]]!r}", path=self.folder.path)
-        if config["engine"] != self.engine.name:
-            raise InputError(f"the run was started with the engine {config['engine']!r}", path=self.folder.path)
-        self.warm_start = config.get("warm_start")
+        if config.get("engine") != self.engine.name:
+            raise InputError(f"the run was started with the engine {config.get('engine')!r:.40}", path=self.folder.path)
+        if self.folder.holds("weights.safetensors") and not self.folder.holds("checkpoint.safetensors"):
+            raise InputError(
+                "holds a model without a checkpoint, from which training cannot go on", path=self.folder.path
+            )
+
+    def _resume(self) -> None:
+        assert self.folder is not None  # noqa: S101
+        config = self.folder.config()
         tensors, notes = self.folder.read_tensors("checkpoint.safetensors")
-        for name, table in self.model.tensors().items():
-            table.copy_(tensors[f"model.{name}"])
-        state = {name.removeprefix("engine."): table for name, table in tensors.items() if name.startswith("engine.")}
-        self.round = int(notes["round"])
-        self.engine.load_state(state)
-        self.seconds, self.best, self.best_round = float(notes["seconds"]), notes["best"], notes["best_round"]
-        self._worse, self._stopped = int(notes["worse"]), bool(notes["stopped"])
+        try:
+            self.warm_start = plain(config.get("warm_start"))
+            put_in_place(self.model.tensors(), tensors, "model.")
+            state = {name: torch.empty_like(table) for name, table in self.engine.state().items()}
+            put_in_place(state, tensors, "engine.")
+            self.engine.load_state(state)
+            noted = plain(notes) or {}
+            self.round, self._worse, self._stopped = int(noted["round"]), int(noted["worse"]), bool(noted["stopped"])
+            self.seconds = float(noted["seconds"])
+            if noted["best"] is not None:
+                self.best, self.best_round = float(noted["best"]), int(noted["best_round"])
+            if not 0 <= (self.best_round or 0) <= self.round <= self.recipe.rounds:
+                raise ValueError(f"round {self.round}")
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"no state to go on from ({error})", path=self.folder.path) from None
         self.folder.cut_log(self.round)
 
     def _finish(self) -> None:
@@ -287,8 +271,7 @@ class Trainer:
             tables = self._best_tables
             if self.folder is not None:
                 tables, _ = self.folder.read_tensors("best.safetensors")
-            for name, table in self.model.tensors().items():
-                table.copy_(tables[name])
+            put_in_place(self.model.tensors(), tables)
         if self.recipe.has_metric and self.recipe.metric_update == "end":
             update_metric(self.model, self.engine.rounds, self.recipe, self.best_round or self.round)
         self.seconds += time.perf_counter() - started

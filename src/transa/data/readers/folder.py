@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from transa.data.graph import SPLITS, KnowledgeGraph, Split
 from transa.data.readers.delimited import TextOptions, read_delimited
 from transa.data.readers.openke import is_openke, read_openke
-from transa.data.readers.parquet import read_parquet
+from transa.data.readers.parquet import checked_schema, read_parquet
 from transa.data.readers.rdf import FORMATS, read_rdf
 from transa.data.readers.rows import text_lines
 from transa.data.readers.streams import format_suffix, reading, stem
@@ -116,11 +116,10 @@ def read_own(folder: Path) -> KnowledgeGraph:
     """Read a graph that `KnowledgeGraph.save` wrote, id for id."""
     try:
         vocabularies = [
-            Vocabulary.from_table(pq.read_table(folder / f"{kind}.parquet", partitioning=None))
-            for kind in ("entities", "relations")
+            Vocabulary.from_table(_read_own_table(folder / f"{kind}.parquet")) for kind in ("entities", "relations")
         ]
         tables = {
-            split: pq.read_table(folder / f"{split}.parquet", partitioning=None)
+            split: _read_own_table(folder / f"{split}.parquet")
             for split in SPLITS
             if split == "train" or (folder / f"{split}.parquet").exists()
         }
@@ -140,3 +139,10 @@ def read_own(folder: Path) -> KnowledgeGraph:
         )
     except (OSError, KeyError, pa.ArrowException, InputError) as error:
         raise InputError(f"not a readable graph folder ({error})", path=folder) from None
+
+
+def _read_own_table(path: Path) -> pa.Table:
+    checked_schema(path)
+    table = pq.read_table(path, partitioning=None)
+    table.validate(full=True)
+    return table

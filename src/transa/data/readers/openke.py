@@ -70,7 +70,8 @@ def _read_vocabulary(path: Path) -> Vocabulary:
         name, separator, position = line.rpartition("\t")
         if not separator:
             name, _, position = line.rstrip().rpartition(" ")
-        if not _is_id(position.strip()) or not name.strip():
+        position = position.strip()
+        if not _is_id(position) or not name.strip():
             raise InputError(f"expected a name and an id, found {quote(line)}", path=path, line=number)
         index = int(position)
         if index >= announced:

@@ -8,9 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transa.data.readers.delimited import TextOptions, chosen_columns, usual_columns
-from transa.data.readers.streams import check_exists, reading
+from transa.data.readers.streams import check_exists, check_unpacked, reading
 from transa.data.table import TripleTable, index_columns
 from transa.errors import InputError
+from transa.storage import check_regular
+
+#: Bytes that a row of three or four numbers takes in memory.
+ROW = 16
 
 
 def read_parquet(path: Path, options: TextOptions | None = None) -> TripleTable:
@@ -18,13 +22,26 @@ def read_parquet(path: Path, options: TextOptions | None = None) -> TripleTable:
     check_exists(path)
     with reading(path):
         try:
-            columns = _columns(path, pq.read_schema(path), options.columns if options else None)
+            columns = _columns(path, checked_schema(path), options.columns if options else None)
             table = pq.read_table(path, columns=columns, read_dictionary=columns[:3], partitioning=None).select(columns)
+            table.validate(full=True)  # of text that is no UTF-8, and of numbers that lead out of a dictionary
+            if not table.num_rows:
+                raise InputError("the file holds no triple", path=path)
+            # An index that was chosen is a column.
+            return TripleTable.from_frame(table.replace_schema_metadata(), path=path)
         except pa.ArrowException as error:
             raise InputError(f"not a readable Parquet file ({error})", path=path) from None
-    if not table.num_rows:
-        raise InputError("the file holds no triple", path=path)
-    return TripleTable.from_frame(table.replace_schema_metadata(), path=path)  # an index that was chosen is a column
+
+
+def checked_schema(path: Path) -> pa.Schema:
+    """Return the schema of a Parquet file, having looked whether all of it fits into memory."""
+    check_regular(path)
+    if path.is_dir():
+        raise IsADirectoryError
+    metadata = pq.read_metadata(path)
+    packed = sum(metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups))
+    check_unpacked(path, max(packed, ROW * metadata.num_rows))
+    return metadata.schema.to_arrow_schema()
 
 
 def _columns(path: Path, schema: pa.Schema, asked: tuple[str | int, ...] | None) -> list[str]:

@@ -46,6 +46,15 @@ _XML_SYNTAX = re.compile(
     r"(RDF|ID|Description|about(Each(ID)?)?|bagID|datatype|li|nodeID|parseType|resource)"
 )
 
+#: The longest text that an entity of a document type may stand for.
+MAX_ENTITY = 1 << 16
+#: Elements that may stand in each other; the time of the parser for RDF grows with the square of it.
+MAX_DEPTH = 1000
+_REFERENCE = re.compile(r"&([^;&\s]+);")
+_MULTIPLIED = "malformed RDF: entities that multiply each other beyond measure"
+#: What the second parser calls entities that multiply where they are used.
+_AMPLIFIED = 43
+
 _CUT_SHORT = (
     expat.errors.XML_ERROR_NO_ELEMENTS,
     expat.errors.XML_ERROR_UNCLOSED_TOKEN,
@@ -61,7 +70,7 @@ def read_rdf(path: Path) -> TripleTable:
     syntax = FORMATS[format_suffix(path)]
     name = _Names(stem(path))
     with reading(path), open_bytes(path) as file:
-        watched = _WatchedXml(file)
+        watched = _WatchedXml(file, path)
         source = io.BufferedReader(watched) if syntax == rdf.RdfFormat.RDF_XML else file
         try:
             for quad in rdf.parse(source, format=syntax, base_iri=path.absolute().as_uri()):
@@ -76,8 +85,7 @@ def read_rdf(path: Path) -> TripleTable:
                 else:
                     builder.add(name(subject), name(quad.predicate), name(value))
         except SyntaxError as error:
-            while source.read(1 << 20):
-                pass  # so that all of it has been watched
+            watched.finish()
             raise InputError(
                 f"malformed RDF: {error.msg}", path=path, line=error.lineno or watched.wrong_line
             ) from None
@@ -141,10 +149,16 @@ class _WatchedXml(io.RawIOBase):
     The second one knows fewer letters, so that its word does not count for anything else.
     """
 
-    def __init__(self, file: io.BufferedReader) -> None:
+    def __init__(self, file: io.BufferedReader, path: Path) -> None:
         self._file = file
+        self._path = path
         self._parser = expat.ParserCreate()
-        self._done = False
+        self._parser.EntityDeclHandler = self._declared
+        self._parser.StartElementHandler = self._opened
+        self._parser.EndElementHandler = self._closed
+        self._entities: dict[str, int] = {}
+        self._depth = 0
+        self._begun = self._done = False
         self.wrong_line: int | None = None
         self.cut_short = False
 
@@ -153,6 +167,7 @@ class _WatchedXml(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         block = self._file.read(len(buffer))
+        self._begun = True
         if not self._done:
             self._done = not block
             try:
@@ -161,8 +176,42 @@ class _WatchedXml(io.RawIOBase):
                 self._done = True
                 self.wrong_line = error.lineno
                 self.cut_short = expat.ErrorString(error.code) in _CUT_SHORT
+                if error.code == _AMPLIFIED:
+                    raise InputError(_MULTIPLIED, path=self._path, line=error.lineno) from None
+            except InputError:
+                raise
+            except (LookupError, ValueError):  # an encoding that it does not know
+                self._done = True
         buffer[: len(block)] = block
         return len(block)
+
+    def _declared(self, name: str, parameter: bool, value: str | None, *rest: object) -> None:
+        """Add up what an entity stands for with those it names; the parser for RDF would write them out."""
+        if value is not None and not parameter:
+            named = (self._entities.get(other, 0) for other in _REFERENCE.findall(value))
+            self._entities[name] = size = len(value) + sum(named)
+            if size > MAX_ENTITY:
+                raise InputError(_MULTIPLIED, path=self._path, line=self._parser.CurrentLineNumber)
+
+    def _opened(self, name: str, attributes: object) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise InputError(
+                f"malformed RDF: more than {MAX_DEPTH:,} elements in each other",
+                path=self._path,
+                line=self._parser.CurrentLineNumber,
+            )
+
+    def _closed(self, name: str) -> None:
+        self._depth -= 1
+
+    def finish(self) -> None:
+        """Look for a wrong line in what has not been read yet, as far as that is soon done."""
+        block = bytearray(1 << 20)
+        for _ in range(64):
+            if self._done or not self._begun:
+                break
+            self.readinto(block)
 
 
 class _Texts:

@@ -6,12 +6,17 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from transa.errors import InputError, suggest
+from transa.storage import check_regular
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+
+#: What a file may unpack to: so many bytes in any case, and beyond them so many times its own size. Triples of text shrink to a tenth.
+UNPACKED, EXPANSION = 1 << 24, 100
 
 
 def format_suffix(path: Path | str) -> str:
@@ -65,6 +70,38 @@ def open_bytes(path: Path) -> io.BufferedReader:
     with reading(path):
         if path.is_dir():
             raise IsADirectoryError
-        if path.is_fifo():
-            raise InputError("is a pipe, and files are read more than once; write it to a file first", path=path)
-        return io.BufferedReader(pa.input_stream(str(path), compression=COMPRESSIONS.get(path.suffix.lower())), 1 << 20)
+        check_regular(path)
+        compression = COMPRESSIONS.get(path.suffix.lower())
+        source: Any = pa.input_stream(str(path), compression=compression)
+        return io.BufferedReader(source if compression is None else _Unpacked(source, path), 1 << 20)
+
+
+def check_unpacked(path: Path, size: int) -> None:
+    """Raise an `InputError` if a file unpacks to far more than files of triples do."""
+    if size > UNPACKED and size > EXPANSION * path.stat().st_size:
+        raise InputError(
+            f"unpacks to more than {EXPANSION} times its size, as no graph does; unpack it first if it is meant to be read",
+            path=path,
+        )
+
+
+class _Unpacked(io.RawIOBase):
+    """What a decompressor gives, as long as it is in proportion to the file."""
+
+    def __init__(self, source: Any, path: Path) -> None:
+        self._source = source
+        self._path = path
+        self._size = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count: int = self._source.readinto(buffer)
+        self._size += count
+        check_unpacked(self._path, self._size)
+        return count
+
+    def close(self) -> None:
+        self._source.close()
+        super().close()

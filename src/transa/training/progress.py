@@ -1,0 +1,69 @@
+"""What training is told beside its recipe, and what it tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from transa.errors import TransaError
+from transa.training.engine import EngineName
+
+
+class TrainingError(TransaError):
+    """Training that came to nothing: a loss or a parameter that is not a number."""
+
+
+class Stopped(TransaError):  # noqa: N818
+    """Training that was asked to stop; it goes on from the checkpoint of the round it had come to."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known after a round.
+
+    Attributes
+    ----------
+    round, rounds
+        The number of the round, and how many there are to be.
+    loss, violations
+        Mean loss of a positive, and the share of pairs that violate.
+    seconds
+        Spent on training so far, validation and metric included.
+    triples_per_second
+        Positives of this round over its time.
+    validation
+        The score of the round, where it was validated.
+    best, best_round
+        The best score so far and its round.
+    """
+
+    round: int
+    rounds: int
+    loss: float
+    violations: float
+    seconds: float
+    triples_per_second: float
+    validation: float | None = None
+    best: float | None = None
+    best_round: int | None = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run a recipe on this machine; none of it but `lock_free` and the engine changes the result.
+
+    Attributes
+    ----------
+    engine, device, lock_free
+        See `transa.training.engine.choose_engine`.
+    threads
+        By default all processors.
+    checkpoint_rounds, checkpoint_minutes
+        A checkpoint is written when either has passed since the last.
+    """
+
+    engine: EngineName = "auto"
+    device: str = "cpu"
+    threads: int | None = None
+    lock_free: bool = False
+    checkpoint_rounds: int | None = None
+    checkpoint_minutes: float = 5.0

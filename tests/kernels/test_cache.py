@@ -1,0 +1,119 @@
+"""Compiled kernels on disk: several processes at once, files that are damaged, a disk that is full."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from transa.kernels.cache import CacheFile
+
+SOURCE = """
+from transa.kernels.cache import kernel
+
+@kernel()
+def total(values):
+    result = values[0] * 0
+    for value in values:
+        result += value
+    return result + {more}
+"""
+KINDS = ("int32", "int64", "float32", "float64")
+
+
+def write(folder: Path, more: int) -> Path:
+    path = folder / "kernels_of_test.py"
+    path.write_text(SOURCE.format(more=more))
+    return path
+
+
+def fresh(path: Path) -> Any:
+    """Return the kernel as another process would see it: nothing compiled in memory."""
+    spec = importlib.util.spec_from_file_location("kernels_of_test", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.total
+
+
+def hits(kernel: Any) -> int:
+    return sum(kernel.stats.cache_hits.values())
+
+
+AT_ONCE = """
+import multiprocessing, sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+from kernels_of_test import total
+
+kinds = sys.argv[2:]
+fork = multiprocessing.get_context("fork")
+together = fork.Barrier(len(kinds))
+
+def work(kind):
+    together.wait()
+    assert total(np.arange(4, dtype=kind)) == 6
+
+workers = [fork.Process(target=work, args=(kind,)) for kind in kinds]
+for worker in workers: worker.start()
+for worker in workers: worker.join()
+assert [worker.exitcode for worker in workers] == [0] * len(kinds)
+for kind in kinds:
+    assert total(np.arange(4, dtype=kind)) == 6, kind
+print(sum(total.stats.cache_hits.values()))
+"""
+
+
+def test_processes_that_compile_at_once_all_keep_their_code(tmp_path: Path) -> None:
+    write(tmp_path, 0)
+    command = [sys.executable, "-c", AT_ONCE, str(tmp_path), *KINDS]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == len(KINDS)  # of what the others compiled, nothing was lost
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_a_damaged_file_is_compiled_anew(tmp_path: Path, suffix: str) -> None:
+    path = write(tmp_path, 0)
+    assert fresh(path)(np.arange(4)) == 6
+    (damaged,) = (tmp_path / "__pycache__").glob(f"*.{suffix}")
+    damaged.write_bytes(damaged.read_bytes()[:20])
+    again = fresh(path)
+    assert again(np.arange(4)) == 6
+    assert hits(again) == 0
+    third = fresh(path)
+    assert third(np.arange(4)) == 6
+    assert hits(third) == 1
+
+
+def test_code_of_an_earlier_version_is_never_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, 0)
+    assert fresh(path)(np.arange(4)) == 6
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = write(tmp_path, 100)
+    with monkeypatch.context() as patch:
+        patch.setattr(CacheFile, "_save_data", full)
+        assert fresh(path)(np.arange(4)) == 106  # what cannot be kept is no error
+    assert fresh(path)(np.arange(4)) == 106
+
+
+def test_where_no_folder_can_be_written_kernels_run_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from numba.core.dispatcher import Dispatcher
+
+    def nowhere(*_: object) -> None:
+        raise RuntimeError("cannot cache function: no locator available")
+
+    monkeypatch.setattr(Dispatcher, "enable_caching", nowhere)
+    assert fresh(write(tmp_path, 0))(np.arange(4)) == 6
+    assert not list(tmp_path.rglob("*.nbi"))
