@@ -59,7 +59,7 @@ def update_metric(model: Model, rounds: Rounds, recipe: Recipe, number: int) -> 
 
 
 def project_psd(matrices: Tensor) -> Tensor:
-    """Return the nearest positive semi-definite matrices: negative eigenvalues become 0. NaN where none are found: training has failed."""
+    """Return the nearest positive semi-definite matrices: negative eigenvalues become 0. NaN, where training has failed, stays NaN."""
     try:
         values, vectors = torch.linalg.eigh(matrices)
     except RuntimeError:  # of LAPACK, on values that are no numbers
