@@ -58,6 +58,12 @@ def test_too_much_is_refused_with_advice_for_what_needs_most() -> None:
         check_memory(ranking, free)
 
 
+def test_what_else_a_process_holds_does_not_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_of, "resident", lambda: 10**12)
+    with pytest.raises(InputError, match="are free"):
+        check_memory(need(dim=2000), 2_000_000_000)
+
+
 def test_commands_say_what_they_need_and_refuse_what_is_not_there(
     command: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

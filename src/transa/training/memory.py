@@ -238,7 +238,10 @@ def check_memory(need: Need, free: int | None = None) -> None:
         What there is; by default what the system says.
     """
     free = available() if free is None else free
-    if free is not None and need.total - resident() > free:
+    taken = min(
+        resident(), sum(need.lasting.get(part, 0) for part in ("program", "graph"))
+    )  # whatever else a caller may hold
+    if free is not None and need.total - taken > free:
         raise InputError(
             f"needs about {need} of memory, and {amount(free)} are free. Try {ADVICE[need.largest]}; "
             "--ignore-memory goes on all the same"
