@@ -89,8 +89,7 @@ def kmeans(points: npt.NDArray[Any], count: int, random: np.random.Generator) ->
     centres: npt.NDArray[Any] = points[random.integers(len(points))][None]
     for _ in range(count - 1):
         gaps = np.square(points[:, None] - centres).sum(-1).min(1).astype(np.float64)
-        total = gaps.sum()
-        chances = gaps / total if 0 < total < np.inf else None
+        chances = gaps / gaps.sum() if 0 < gaps.sum() < np.inf else None
         centres = np.vstack([centres, points[random.choice(len(points), p=chances)]])
     for _ in range(PASSES):
         nearest = np.square(points[:, None] - centres).sum(-1).argmin(1)

@@ -12,16 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transa.models.base import (
-    Array,
-    Differentiated,
-    Gradients,
-    Model,
-    Rows,
-    check_choice,
-    length,
-    length_and_slopes,
-)
+from transa.models.base import Array, Differentiated, Gradients, Model, Rows, check_choice, length, length_and_slopes
 
 
 class TransR(Model):
