@@ -3,7 +3,9 @@
 Numba keeps compiled code beside its source, or in the user's cache where that folder cannot be written. It does so without regard to
 other processes: two that compile at once for different types may both take the next free name, and the index of one then leads to the
 code of the other. And it writes the index before the code: whoever is killed in between, or reads in between, may find under that name
-the code of an earlier version. `kernel` keeps code as numba does, but one process after the other, and the code before the index.
+the code of an earlier version. Nor does it see that a function of another file, which the kernel is compiled with, has changed.
+`kernel` keeps code as numba does, but one process after the other, the code before the index, and none longer than any source of a
+kernel stays as it is.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from numba.core.caching import IndexDataCacheFile
 
 #: Seconds to wait for other processes that keep code; then it is not kept.
 PATIENCE = 60.0
+#: Time and size of every source here. Code is of use as long as all are the same.
+SOURCES = tuple((s.st_mtime, s.st_size) for s in (f.stat() for f in sorted(Path(__file__).parent.glob("*.py"))))
 
 
 class CacheFile(IndexDataCacheFile):  # type: ignore[misc]
@@ -56,6 +60,7 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         with suppress(RuntimeError, AttributeError):  # no folder; or with NUMBA_DISABLE_JIT a plain function
             compiled.enable_caching()
             compiled._cache._cache_file.__class__ = CacheFile
+            compiled._cache._cache_file._source_stamp = SOURCES
         return compiled
 
     return compile_when_called

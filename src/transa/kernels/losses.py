@@ -21,21 +21,18 @@ from transa.kernels.codes import LOGISTIC, MARGIN, SOFTMAX
 
 
 @njit(forceinline=True)
-def _softplus(x):  # type: ignore[no-untyped-def]
-    return max(x, 0.0) + np.log1p(np.exp(-abs(x)))
+def _softplus_and_sigmoid(x):  # type: ignore[no-untyped-def]
+    """Return log(1 + e^x) and its derivative, by one exponential; of the logarithm, where that is small, the first terms are exact."""
+    small = np.exp(-abs(x))
+    log = small * (1.0 - small * (0.5 - small / 3.0)) if small < 1e-5 else np.log1p(small)
+    return max(x, 0.0) + log, (1.0 if x >= 0 else small) / (1.0 + small)
 
 
 @njit(forceinline=True)
-def _sigmoid(x):  # type: ignore[no-untyped-def]
-    if x >= 0:
-        return 1.0 / (1.0 + np.exp(-x))
-    small = np.exp(x)
-    return small / (1.0 + small)
-
-
-@njit(forceinline=True)
-def loss_and_factors(loss, margin, temperature, scores, factors, b):  # type: ignore[no-untyped-def]
+def loss_and_factors(loss, margin, temperature, negligible, scores, factors, b):  # type: ignore[no-untyped-def]
     """Write the derivatives of the loss by ``scores[b]`` (the positive first) to ``factors[b]``.
+
+    Those of negatives that are below `negligible` times the largest are set to 0 (not with the margin loss, where all are alike).
 
     Returns
     -------
@@ -74,13 +71,19 @@ def loss_and_factors(loss, margin, temperature, scores, factors, b):  # type: ig
         factors[b, 0] = temperature * (1.0 - right / whole)
         total = np.log(whole / right)
     else:
-        total = _softplus(positive - margin)
+        total, factors[b, 0] = _softplus_and_sigmoid(positive - margin)
         for j in range(1, count):
             gap = margin - np.float64(scores[b, j])
             weight = factors[b, j] / whole
-            total += weight * _softplus(gap)
-            factors[b, j] = -weight * _sigmoid(gap)
-        factors[b, 0] = _sigmoid(positive - margin)
+            part, slope = _softplus_and_sigmoid(gap)
+            total += weight * part
+            factors[b, j] = -weight * slope
+    largest = 0.0
+    for j in range(1, count):
+        largest = max(largest, abs(np.float64(factors[b, j])))
+    for j in range(1, count):
+        if abs(np.float64(factors[b, j])) < negligible * largest:
+            factors[b, j] = 0.0
     active = False
     for j in range(count):
         active = active or factors[b, j] != 0

@@ -24,8 +24,8 @@ CHUNK = 256
 
 @kernel(parallel=True, fastmath=FAST)
 def grouped_gradient_phase(  # type: ignore[no-untyped-def]
-    triples, groups, order, start, negatives, at_head, vectors, num_entities, metric, kind, root, loss, margin, temperature, scores,
-    factors, gradients, losses, violations, active,
+    triples, groups, order, start, negatives, at_head, vectors, num_entities, metric, kind, root, loss, margin, temperature, negligible,
+    scores, factors, gradients, losses, violations, active,
 ):  # fmt: skip
     """Phase one of a batch (see `transa.kernels.training`) under the full metric.
 
@@ -62,7 +62,9 @@ def grouped_gradient_phase(  # type: ignore[no-untyped-def]
                 for i in range(size):
                     value += residuals[row, i] * products[row, i]
                 scores[b, j] = np.sqrt(max(value, vectors.dtype.type(1e-24))) if root else value
-            losses[b], violations[b], active[b] = loss_and_factors(loss, margin, temperature, scores, factors, b)
+            losses[b], violations[b], active[b] = loss_and_factors(
+                loss, margin, temperature, negligible, scores, factors, b
+            )
             if not active[b]:
                 continue
             for j in range(-1, count):

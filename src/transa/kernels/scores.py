@@ -14,8 +14,8 @@ code  f(e)                             systems
 
 Each of the first three may be taken on a hyperplane (TransH): with d = h - t and the relation's normal w, e = d + r - (w.d) w.
 
-Cost: 3 to 5 operations an entry for codes 0 to 3, 4 + 4 rank for code 4, and about as much for the derivative; a hyperplane adds 5 to
-the score and 15 to the derivative. The full metric is not here: it works on groups of triples of one relation, as matrix products
+Cost: 3 to 5 operations an entry for codes 0 to 3, 5 + 5 rank for code 4, and twice as much for the derivative; a hyperplane adds 5 to
+the score and 15 to the derivative. Scores write nothing: of many negatives few have a derivative worth computing. The full metric is not here: it works on groups of triples of one relation, as matrix products
 (`transa.kernels.metric`).
 
 The functions take tables and row numbers, not rows: a row cut out as an array of its own would have its owner counted, by an atomic
@@ -29,48 +29,57 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from transa.kernels.codes import L1, L2, TILT
+from transa.kernels.codes import L1, L2, LOW_RANK, TILT
 
 #: Reordering of sums lets the compiler use vector instructions. NaN and infinity keep their meaning.
 FAST = {"reassoc", "nsz", "arcp", "contract"}
 
 
 @njit(fastmath=FAST, forceinline=True)
-def residual_score(kind, vectors, head, relation, tail, out, place, metric, normal, row):  # type: ignore[no-untyped-def]
-    """Write head + relation - tail, on the hyperplane of `row`, to ``out[place]`` and return its f under the metric of `row`."""
+def residual_score(kind, vectors, head, relation, tail, metric, normal, row):  # type: ignore[no-untyped-def]
+    """Return f of head + relation - tail, on the hyperplane and under the metric of `row`."""
     size = vectors.shape[1]
     total = vectors.dtype.type(0)
     if metric is not None:
-        for i in range(size):
-            e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
-            out[place, i] = e
-            total += metric[row, 0, i] * e * e
-        for m in range(1, metric.shape[1]):
-            part = vectors.dtype.type(0)
+        part = vectors.dtype.type(0)
+        if kind == LOW_RANK:  # d and the first u in one pass
             for i in range(size):
-                part += metric[row, m, i] * abs(out[place, i])
+                e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+                total += metric[row, 0, i] * e * e
+                part += metric[row, 1, i] * abs(e)
+        else:
+            for i in range(size):
+                e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+                total += metric[row, 0, i] * e * e
+        total += part * part
+        for m in range(2, metric.shape[1]):
+            part = projection(vectors, head, relation, tail, metric, row, m)
             total += part * part
     elif normal is not None:
         shift = along(vectors, head, tail, normal, row)
         for i in range(size):
             e = vectors[head, i] - vectors[tail, i] + vectors[relation, i] - shift * normal[row, i]
-            out[place, i] = e
             total += abs(e) if kind == L1 else e * e
         if kind == L2:
             total = np.sqrt(total)
+    elif kind == L1:
+        for i in range(size):
+            total += abs(vectors[head, i] + vectors[relation, i] - vectors[tail, i])
     else:
-        if kind == L1:
-            for i in range(size):
-                e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
-                out[place, i] = e
-                total += abs(e)
-        else:
-            for i in range(size):
-                e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
-                out[place, i] = e
-                total += e * e
-            if kind == L2:
-                total = np.sqrt(total)
+        for i in range(size):
+            e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+            total += e * e
+        if kind == L2:
+            total = np.sqrt(total)
+    return total
+
+
+@njit(fastmath=FAST, forceinline=True)
+def projection(vectors, head, relation, tail, metric, row, m):  # type: ignore[no-untyped-def]
+    """Return u_m.|e| for the m-th row of a metric."""
+    total = vectors.dtype.type(0)
+    for i in range(vectors.shape[1]):
+        total += metric[row, m, i] * abs(vectors[head, i] + vectors[relation, i] - vectors[tail, i])
     return total
 
 
@@ -84,32 +93,50 @@ def along(vectors, head, tail, normal, row):  # type: ignore[no-untyped-def]
 
 
 @njit(fastmath=FAST, forceinline=True)
-def differentiate(kind, e, place, metric, row, value, factor, slopes):  # type: ignore[no-untyped-def]
-    """Overwrite the residual ``e[place]`` with factor * df/de, where `value` is f and `slopes` has room for the metric's rows."""
-    size = e.shape[1]
-    zero = e.dtype.type(0)
+def differentiate(  # type: ignore[no-untyped-def]
+    kind, vectors, head, relation, tail, out, place, metric, normal, row, value, factor, metric_out, b
+):
+    """Write factor * df/de to ``out[place]``, where `value` is f, and add factor * df/dmetric to ``metric_out[b]`` where it is learned.
+
+    The residual is computed anew in each pass: its three rows are at hand, and a loop that reads many and writes one row is one that
+    compilers turn into vector instructions.
+    """
+    size = vectors.shape[1]
+    zero = vectors.dtype.type(0)
     if metric is not None:
-        for m in range(1, metric.shape[1]):
-            part = zero
-            for i in range(size):
-                part += metric[row, m, i] * abs(e[place, i])
-            slopes[m] = part
         for i in range(size):
-            x = e[place, i]
-            bent = zero
-            for m in range(1, metric.shape[1]):
-                bent += slopes[m] * metric[row, m, i]
-            bent = bent if x > zero else (-bent if x < zero else zero)
-            e[place, i] = 2 * factor * (metric[row, 0, i] * x + bent)
+            e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+            out[place, i] = 2 * factor * metric[row, 0, i] * e
+        if metric_out is not None:
+            for i in range(size):
+                e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+                metric_out[b, 0, i] += factor * e * e
+        for m in range(1, metric.shape[1]):
+            slope = 2 * factor * projection(vectors, head, relation, tail, metric, row, m)
+            for i in range(size):
+                e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+                bent = slope * metric[row, m, i]
+                out[place, i] += bent if e > zero else (-bent if e < zero else zero)
+            if metric_out is not None:
+                for i in range(size):
+                    e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+                    metric_out[b, m, i] += slope * abs(e)
+        return
+    if normal is not None:
+        shift = along(vectors, head, tail, normal, row)
+        for i in range(size):
+            out[place, i] = vectors[head, i] - vectors[tail, i] + vectors[relation, i] - shift * normal[row, i]
     else:
-        if kind == L1:
-            for i in range(size):
-                x = e[place, i]
-                e[place, i] = factor if x > zero else (-factor if x < zero else zero)
-        else:
-            scale = factor / max(value, e.dtype.type(1e-12)) if kind == L2 else 2 * factor
-            for i in range(size):
-                e[place, i] *= scale
+        for i in range(size):
+            out[place, i] = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+    if kind == L1:
+        for i in range(size):
+            e = out[place, i]
+            out[place, i] = factor if e > zero else (-factor if e < zero else zero)
+    else:
+        scale = factor / max(value, vectors.dtype.type(1e-12)) if kind == L2 else 2 * factor
+        for i in range(size):
+            out[place, i] *= scale
 
 
 @njit(fastmath=FAST, forceinline=True)
@@ -119,22 +146,6 @@ def clear_metric_gradient(out, b):  # type: ignore[no-untyped-def]
         for m in range(out.shape[1]):
             for i in range(out.shape[2]):
                 out[b, m, i] = 0
-
-
-@njit(fastmath=FAST, forceinline=True)
-def add_metric_gradient(e, place, metric, row, factor, out, b):  # type: ignore[no-untyped-def]
-    """Add factor * df/dmetric to ``out[b]`` (codes 3 and 4), where the metric is learned."""
-    if metric is not None and out is not None:
-        size = e.shape[1]
-        for i in range(size):
-            out[b, 0, i] += factor * e[place, i] * e[place, i]
-        for m in range(1, metric.shape[1]):
-            slope = e.dtype.type(0)
-            for i in range(size):
-                slope += metric[row, m, i] * abs(e[place, i])
-            slope *= 2 * factor
-            for i in range(size):
-                out[b, m, i] += slope * abs(e[place, i])
 
 
 @njit(fastmath=FAST, forceinline=True)

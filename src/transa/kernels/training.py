@@ -24,7 +24,6 @@ from transa.kernels.prefetch import AHEAD, prefetch_row
 from transa.kernels.random import half_bits, shuffled_position
 from transa.kernels.scores import (
     FAST,
-    add_metric_gradient,
     add_normal_gradient,
     add_tilt_gradient,
     clear_metric_gradient,
@@ -42,7 +41,7 @@ NEIGHBOURS = 3
 @njit(fastmath=FAST, inline="always")
 def _gradients(  # type: ignore[no-untyped-def]
     head, relation, tail, b, negatives, at_head, vectors, num_entities, metric, normal, soft, weight, kind, root, loss, margin,
-    temperature, scores, factors, slopes, gradients, metric_gradients,
+    temperature, negligible, scores, factors, gradients, metric_gradients,
 ):  # fmt: skip
     """Write the gradients of one positive, the `b`-th of its batch, and return its loss, the number of violating negatives and whether
     there is any gradient; if not, what stands in `gradients` means nothing.
@@ -57,10 +56,9 @@ def _gradients(  # type: ignore[no-untyped-def]
         other = head if j < 0 else negatives[b, j]
         first = other if j < 0 or at_head[b, j] else head
         second = tail if j < 0 or at_head[b, j] else other
-        place = base if j < 0 else base + 3 + j
-        value = residual_score(kind, vectors, first, vector, second, gradients, place, metric, normal, relation)
+        value = residual_score(kind, vectors, first, vector, second, metric, normal, relation)
         scores[b, j + 1] = weight * (np.sqrt(value) if root else value)
-    total, violations, active = loss_and_factors(loss, margin, temperature, scores, factors, b)
+    total, violations, active = loss_and_factors(loss, margin, temperature, negligible, scores, factors, b)
     excess, slope, square = tilt(vectors, vector, normal, relation)
     total += soft * excess
     active = active or soft * excess > 0
@@ -80,8 +78,22 @@ def _gradients(  # type: ignore[no-untyped-def]
         if root:  # the chain rule through the square root
             scale = like(factor * weight / (2 * max(value, like(1e-12))))
             value *= value
-        add_metric_gradient(gradients, place, metric, relation, scale, metric_gradients, b)
-        differentiate(kind, gradients, place, metric, relation, value, scale, slopes[b])
+        differentiate(
+            kind,
+            vectors,
+            first,
+            vector,
+            second,
+            gradients,
+            place,
+            metric,
+            normal,
+            relation,
+            value,
+            scale,
+            metric_gradients,
+            b,
+        )
         add_normal_gradient(vectors, first, second, gradients, place, normal, relation, metric_gradients, b)
         spread(gradients, base, j, j >= 0 and at_head[b, j])
     for c in range(3 + count):
@@ -129,7 +141,7 @@ def arrange(triples, spans, order, arranged_triples, arranged_spans):  # type: i
 @kernel(parallel=True, fastmath=FAST)
 def gradient_phase(  # type: ignore[no-untyped-def]
     triples, stop, start, negatives, at_head, vectors, num_entities, metric, normal, soft, weights, kind, root, loss, margin,
-    temperature, scores, slopes, metric_gradients, factors, gradients, losses, violations, active,
+    temperature, negligible, scores, metric_gradients, factors, gradients, losses, violations, active,
 ):  # fmt: skip
     """Phase one: the gradients of the positives ``triples[start:stop]``, each into its own part of the buffers."""
     for b in prange(stop - start):
@@ -138,15 +150,17 @@ def gradient_phase(  # type: ignore[no-untyped-def]
         relation = triples[start + b, 1]
         losses[b], violations[b], active[b] = _gradients(
             triples[start + b, 0], relation, triples[start + b, 2], b, negatives, at_head, vectors, num_entities, metric, normal,
-            soft, weights[relation], kind, root, loss, margin, temperature, scores, factors, slopes, gradients, metric_gradients,
+            soft, weights[relation], kind, root, loss, margin, temperature, negligible, scores, factors, gradients, metric_gradients,
         )  # fmt: skip
 
 
 @kernel(parallel=True)
-def factor_phase(loss, margin, temperature, size, scores, factors, losses, violations, active):  # type: ignore[no-untyped-def]
+def factor_phase(loss, margin, temperature, negligible, size, scores, factors, losses, violations, active):  # type: ignore[no-untyped-def]
     """Write the losses of `size` positives, and their derivatives by the scores."""
     for b in prange(size):
-        losses[b], violations[b], active[b] = loss_and_factors(loss, margin, temperature, scores, factors, b)
+        losses[b], violations[b], active[b] = loss_and_factors(
+            loss, margin, temperature, negligible, scores, factors, b
+        )
 
 
 @kernel(parallel=True)
@@ -252,15 +266,14 @@ def metric_phase(  # type: ignore[no-untyped-def]
 
 @kernel(parallel=True, fastmath=FAST)
 def lock_free_phase(  # type: ignore[no-untyped-def]
-    chunk, triples, start, stop, step, negatives, at_head, vectors, num_entities, metric, rows, weights, kind, root, loss, margin,
-    temperature, losses, violations, first, second, optimizer, rates, penalties, constraints,
+    chunk, triples, start, stop, step, negatives, at_head, vectors, num_entities, metric, weights, kind, root, loss, margin,
+    temperature, negligible, losses, violations, first, second, optimizer, rates, penalties, constraints,
 ):  # fmt: skip
     """Gradients and steps together, positive by positive, in chunks that run side by side. The metric is not learned here."""
     count = negatives.shape[1]
     for c in prange((stop - start + chunk - 1) // chunk):
         scores = np.empty((1, 1 + count), vectors.dtype)
         factors = np.empty((1, 1 + count), vectors.dtype)
-        slopes = np.empty((1, rows), vectors.dtype)
         gradients = np.empty((3 + count, vectors.shape[1]), vectors.dtype)
         own_negatives = np.empty((1, count), negatives.dtype)
         own_at_head = np.empty((1, count), np.bool_)
@@ -273,7 +286,7 @@ def lock_free_phase(  # type: ignore[no-untyped-def]
             relation = triples[start + b, 1]
             losses[b], violations[b], active = _gradients(
                 triples[start + b, 0], relation, triples[start + b, 2], 0, own_negatives, own_at_head, vectors, num_entities,
-                metric, None, 0.0, weights[relation], kind, root, loss, margin, temperature, scores, factors, slopes, gradients, None,
+                metric, None, 0.0, weights[relation], kind, root, loss, margin, temperature, negligible, scores, factors, gradients, None,
             )  # fmt: skip
             if not active:
                 continue

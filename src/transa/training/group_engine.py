@@ -87,7 +87,7 @@ class GroupEngine(NumbaEngine):
         for part, table in zip(rows, tables, strict=True):
             scores[part], way = model.differentiate(heads[part], table, tails[part])
             ways.append(way)
-        objective = LOSSES[recipe.loss], recipe.margin, recipe.temperature
+        objective = LOSSES[recipe.loss], recipe.margin, recipe.temperature, recipe.negligible
         kernels.factor_phase(*objective, size, self.scores, self.factors, self.losses, self.violations, self.active)
         if recipe.soft_penalty:
             for part, own, table in zip(parts, rows, tables, strict=True):

@@ -106,7 +106,6 @@ class NumbaEngine:
             return
         self.scores = np.empty((batch, 1 + negatives), kind)
         self.factors = np.empty((batch, 1 + negatives), kind)
-        self.slopes = np.empty((batch, self.metric.shape[1]), kind)
         self.gradients = np.empty((batch * (3 + negatives), dim), kind)
         self.metric_gradients = np.empty((batch, self.metric.shape[1] if self.learned else 0, dim), kind)
         self.slots = np.full(len(self.vectors), -1, np.int64)
@@ -140,7 +139,7 @@ class NumbaEngine:
 
     def _objective(self) -> tuple[Any, ...]:
         recipe, kernel = self.recipe, self.kernel
-        return kernel.kind, kernel.root, LOSSES[recipe.loss], recipe.margin, recipe.temperature
+        return kernel.kind, kernel.root, LOSSES[recipe.loss], recipe.margin, recipe.temperature, recipe.negligible
 
     def _step(self, batch: Batch, rates: npt.NDArray[Any], factor: float) -> None:
         start, stop = batch.start, batch.stop
@@ -157,7 +156,7 @@ class NumbaEngine:
             learned = self.metric_gradients if self.learned else None
             kernels.gradient_phase(
                 *(triples, stop, *corrupted, self.scored, self.normal, self.recipe.soft_penalty, self.weights),
-                *(*self._objective(), self.scores, self.slopes, learned, *results),
+                *(*self._objective(), self.scores, learned, *results),
             )
         threads = len(self.touched)
         kernels.update_phase(
@@ -182,7 +181,6 @@ class NumbaEngine:
                 self.vectors,
                 self.model.num_entities,
                 self.scored,
-                self.metric.shape[1],
                 self.weights,
                 *self._objective(),
             ),

@@ -61,6 +61,10 @@ class Recipe(BaseModel):
     )
     margin: float = Field(1.0, description="gamma.")
     temperature: Positive = Field(1.0, description="Of self-adversarial weights and of the softmax.")
+    negligible: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0,
+        description="Leave out of a step each negative whose derivative is below this part of the positive's largest; not with the margin loss.",
+    )
     negatives: Count = Field(1, description="Corruptions of each positive.")
     sampling: Literal["bern", "uniform"] = Field("bern", description="Which side corruption replaces.")
     candidates: Literal["all", "typed"] = Field(

@@ -85,6 +85,8 @@ class TorchEngine:
         leaves = {role: self._leaves(role, ids) for role, ids in touched.items()}
         recipe = self.recipe
         scores, excess = self._scores(batch, leaves, head_places, relation_places, tail_places, soft=True)
+        if recipe.negligible and recipe.loss != "margin":
+            scores.register_hook(self._leave_out)  # type: ignore[no-untyped-call]
         scores.retain_grad()
         losses, violating = loss_of(LOSSES[recipe.loss], recipe.margin, recipe.temperature, scores[:, 0], scores[:, 1:])
         total = losses.sum() if excess is None else losses.sum() + recipe.soft_penalty * excess.sum()
@@ -137,6 +139,12 @@ class TorchEngine:
         for role, ids in touched.items():
             self._step(role, slice(None) if ids is None else ids, slice(None), leaves[role], rate_factor)
         return float(total.detach()), violating // 2
+
+    def _leave_out(self, gradient: Tensor) -> Tensor:
+        """Set what is negligible among the derivatives by the scores of negatives to 0."""
+        sizes = gradient[:, 1:].abs()
+        small = sizes < self.recipe.negligible * sizes.amax(1, keepdim=True)
+        return torch.cat([gradient[:, :1], gradient[:, 1:].masked_fill(small, 0)], dim=1)
 
     def _tensor(self, array: npt.NDArray[Any]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).long().to(self.device)
