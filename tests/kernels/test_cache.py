@@ -117,3 +117,19 @@ def test_where_no_folder_can_be_written_kernels_run_all_the_same(
     monkeypatch.setattr(Dispatcher, "enable_caching", nowhere)
     assert fresh(write(tmp_path, 0))(np.arange(4)) == 6
     assert not list(tmp_path.rglob("*.nbi"))
+
+
+def test_a_change_in_any_source_of_a_kernel_makes_what_was_kept_of_no_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Functions of other files are compiled into kernels, and numba looks at the kernel's own file alone."""
+    path = write(tmp_path, 0)
+    values = np.ones(3)
+    assert fresh(path)(values) == 3
+    again = fresh(path)
+    assert again(values) == 3
+    assert hits(again) == 1
+    monkeypatch.setattr("transa.kernels.cache.SOURCES", ((0.0, 0),))
+    changed = fresh(path)
+    assert changed(values) == 3
+    assert hits(changed) == 0

@@ -47,6 +47,7 @@ OBJECTIVES = {
     "logistic": {"loss": "logistic", "negatives": 3, "margin": 2.0},
     "self_adversarial": {"loss": "self_adversarial", "negatives": 4, "temperature": 0.5},
     "softmax": {"loss": "softmax", "negatives": 4},
+    "negligible": {"loss": "self_adversarial", "negatives": 6, "temperature": 2.0, "negligible": 0.2},
 }
 STEPS = {
     "adagrad_row": {"optimizer": "adagrad_row", "negatives": 2, "schedule": "linear"},
@@ -92,6 +93,16 @@ def test_the_same_bits_for_one_and_two_threads(model: str, how: str) -> None:
     finally:
         numba.set_num_threads(before)
     assert same_bits(*results)
+
+
+def test_negligible_negatives_are_left_out() -> None:
+    """A part of 0 leaves out none, one just below 1 all but the hardest, and the result depends on it."""
+    how = {"model": "transe", "loss": "self_adversarial", "negatives": 8, "margin": 3.0}
+    all_of_them, none_out, hardest = (
+        train(UMLS, settings(**how, negligible=part), "numba")[0] for part in (0.0, 1e-12, 0.999)
+    )
+    assert largest_difference(all_of_them, none_out) < 1e-9
+    assert largest_difference(all_of_them, hardest) > 1e-3
 
 
 def test_another_seed_gives_other_parameters() -> None:

@@ -24,6 +24,7 @@ class Wanted(StrEnum):
     table2 = "table2"
     table3 = "table3"
     table4 = "table4"
+    metric = "metric"
     docs = "docs"
 
 
@@ -33,7 +34,9 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
-    what: Annotated[Wanted, typer.Argument(help="A table of the paper, or the page that shows them all.")],
+    what: Annotated[
+        Wanted, typer.Argument(help="A table of the paper, what the metric is worth, or the page that shows them all.")
+    ],
     models: Annotated[
         str | None, typer.Option(metavar="MODEL[:RECIPE],...", help="Only these rows; by default every system.")
     ] = None,
@@ -181,7 +184,7 @@ def _say_plan(plan: Plan, kept: Any, as_json: bool) -> None:
             cell.row.model,
             cell.row.recipe or "",
             cell.settings.rounds,
-            kept.find(cell, task=plan.task) is not None,
+            kept.find(cell, task=plan.task(cell.dataset)) is not None,
         )
         for cell in plan.cells
     ]

@@ -15,8 +15,8 @@ code  f(e)                             systems
 Each of the first three may be taken on a hyperplane (TransH): with d = h - t and the relation's normal w, e = d + r - (w.d) w.
 
 Cost: 3 to 5 operations an entry for codes 0 to 3, 5 + 5 rank for code 4, and twice as much for the derivative; a hyperplane adds 5 to
-the score and 15 to the derivative. Scores write nothing: of many negatives few have a derivative worth computing. The full metric is not here: it works on groups of triples of one relation, as matrix products
-(`transa.kernels.metric`).
+the score and 15 to the derivative. Scores write nothing: of many negatives few have a derivative worth computing. The full metric is
+not here: it works on groups of triples of one relation, as matrix products (`transa.kernels.metric`).
 
 The functions take tables and row numbers, not rows: a row cut out as an array of its own would have its owner counted, by an atomic
 operation that threads wait for. They are always inlined: a function compiled twice, once by itself and once with its caller, may

@@ -286,7 +286,8 @@ def lock_free_phase(  # type: ignore[no-untyped-def]
             relation = triples[start + b, 1]
             losses[b], violations[b], active = _gradients(
                 triples[start + b, 0], relation, triples[start + b, 2], 0, own_negatives, own_at_head, vectors, num_entities,
-                metric, None, 0.0, weights[relation], kind, root, loss, margin, temperature, negligible, scores, factors, gradients, None,
+                metric, None, 0.0, weights[relation], kind, root, loss, margin, temperature, negligible, scores, factors,
+                gradients, None,
             )  # fmt: skip
             if not active:
                 continue

@@ -13,7 +13,7 @@ from transa.reproduction.plan import TableName, plan_table
 from transa.reproduction.records import Results
 from transa.reproduction.tables import Table, make_table
 
-TABLES: tuple[TableName, ...] = ("table1", "table2", "table3", "table4")
+TABLES: tuple[TableName, ...] = ("table1", "table2", "table3", "table4", "metric")
 
 
 def reproduction_page(results: Results) -> str:

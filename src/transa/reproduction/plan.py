@@ -11,7 +11,7 @@ from transa.errors import InputError, quote, suggest
 from transa.models import MODELS
 from transa.training.recipe import RECIPES, Recipe, load_recipe
 
-TableName = Literal["table1", "table2", "table3", "table4"]
+TableName = Literal["table1", "table2", "table3", "table4", "metric"]
 Task = Literal["link_prediction", "classification"]
 
 #: What each table measures.
@@ -23,12 +23,14 @@ PAPER_DATASETS = {
     "table2": ("wn18", "fb15k"),
     "table3": ("fb15k",),
     "table4": ("wn11", "fb13"),
+    "metric": ("wn18", "fb15k", "wn11", "fb13"),
 }
 EXTRA_DATASETS = {
     "table1": ("fb15k-237", "wn18rr"),
     "table2": ("fb15k-237", "wn18rr", "umls"),
     "table3": (),
     "table4": (),
+    "metric": (),
 }
 
 #: The systems in the order of the paper's tables, by the name of their model.
@@ -52,6 +54,24 @@ SYSTEMS = {
 }
 
 
+#: What the study of the metric compares, each with TransE trained alike: a recipe of TransA, what is changed in it, and on which datasets
+#: (on all, if nothing is).
+VARIANTS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
+    "paper": ("paper", {}, ()),
+    "authors": ("authors", {}, ()),
+    "authors, clipped": ("authors", {"metric_scale": "trace", "metric_clip": True}, ("wn18", "fb15k")),
+    "authors, clipped, shrunk": (
+        "authors",
+        {"metric_scale": "trace", "metric_clip": True, "shrinkage": 1e4, "prior": "ones"},
+        ("wn18",),
+    ),
+    "modern": ("modern", {}, ()),
+}
+#: Where it repeats all but the last of them with these seeds; elsewhere it takes the first.
+SEEDS = (0, 1, 2)
+REPEATED = ("wn18", "wn11")
+
+
 @dataclass(frozen=True)
 class Row:
     """A system trained in one way.
@@ -62,10 +82,13 @@ class Row:
         Its name in `transa.models`.
     recipe
         The name of its recipe; None for a model that has but one.
+    variant
+        In the study of the metric, which of `VARIANTS` it is or is trained as.
     """
 
     model: str
     recipe: str | None
+    variant: str = ""
 
     @property
     def label(self) -> str:
@@ -100,7 +123,10 @@ class Cell:
     @property
     def name(self) -> str:
         """Short and fit for the name of a file."""
-        return "_".join([self.dataset, self.row.model, *([self.row.recipe] if self.row.recipe else [])])
+        how = (
+            [self.row.variant.replace(", ", "-")] if self.row.variant else [self.row.recipe] if self.row.recipe else []
+        )
+        return "_".join([self.dataset, self.row.model, *how])
 
 
 @dataclass(frozen=True)
@@ -122,9 +148,10 @@ class Plan:
     datasets: tuple[str, ...]
     cells: tuple[Cell, ...]
 
-    @property
-    def task(self) -> Task:
-        """What is measured."""
+    def task(self, dataset: str) -> Task:
+        """Return what is measured on a dataset."""
+        if self.table == "metric":
+            return "classification" if dataset in PAPER_DATASETS["table4"] else "link_prediction"
         return TASKS[self.table]
 
 
@@ -152,12 +179,43 @@ def plan_table(
     if table == "table1":
         return Plan(table, (), chosen, ())
     given = dict(overrides or {})
+    if table == "metric":
+        return _plan_metric(chosen, given)
     cells = [
         Cell(row, dataset, load_recipe(row.model, row.recipe, dataset, given), tuple(sorted(given.items())))
         for dataset in chosen
         for row in rows
     ]
     return Plan(table, rows, chosen, tuple(cells))
+
+
+def _plan_metric(datasets: tuple[str, ...], given: dict[str, Any]) -> Plan:
+    """Return the cells of the study of the metric, TransE before TransA in each variant."""
+    rows, cells = [], []
+    for variant, (recipe, changes, where) in VARIANTS.items():
+        plain, own = Row("transe", None, recipe), Row("transa", recipe, variant)
+        rows += [own] if changes else [plain, own]
+        for dataset in datasets:
+            if changes and dataset not in where:
+                continue
+            settings = load_recipe("transa", recipe, dataset, changes | given)
+            repeated = dataset in REPEATED and recipe != "modern" and "seed" not in given
+            for seed in SEEDS if repeated else (settings.seed,):
+                chosen = settings.model_copy(update={"seed": seed})
+                overrides = tuple(sorted(given.items()))
+                if not changes:
+                    cells.append(Cell(plain, dataset, without_metric(chosen), overrides))
+                cells.append(Cell(own, dataset, chosen, overrides))
+    cells.sort(key=lambda cell: datasets.index(cell.dataset))
+    return Plan("metric", tuple(rows), datasets, tuple(cells))
+
+
+def without_metric(recipe: Recipe) -> Recipe:
+    """Return the recipe of TransE with the L1 norm that is trained as a TransA is: the same objective, steps and rounds."""
+    ours = {"rank", "root", "training_score", "shrinkage", "prior"}
+    kept = {name: value for name, value in recipe.model_dump(exclude_defaults=True).items() if name not in ours}
+    kept = {name: value for name, value in kept.items() if not name.startswith("metric")}
+    return Recipe(**kept | {"model": "transe", "norm": 1})
 
 
 def recipes_of(model: str) -> list[str | None]:

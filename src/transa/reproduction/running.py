@@ -101,12 +101,13 @@ def reproduce(
                 watch(Event(kind, at[0], at[1], len(plan.cells), progress, message))
 
         if budget == 0:  # then no dataset needs to be there
-            there = results.find(cell, task=plan.task) is not None
+            there = results.find(cell, task=plan.task(cell.dataset)) is not None
             (outcome.skipped if there else outcome.left).append(cell.name)
             tell("skipped" if there else "left")
             continue
         graph, fingerprint = graphs[cell.dataset]
-        if results.find(cell, fingerprint, plan.task) is not None:
+        task = plan.task(cell.dataset)
+        if results.find(cell, fingerprint, task) is not None:
             outcome.skipped.append(cell.name)
             tell("skipped")
         elif budget is not None and time.monotonic() - started >= 60 * budget:
@@ -114,7 +115,7 @@ def reproduce(
             tell("left")
         else:
             try:
-                _run(cell, plan.task, graph, fingerprint, results, runs, options, tell)
+                _run(cell, task, graph, fingerprint, results, runs, options, tell)
             except TrainingError as error:
                 outcome.failed[cell.name] = str(error)
                 tell("failed", str(error))
@@ -183,7 +184,11 @@ def measure(model: Model, graph: KnowledgeGraph, task: Task, seed: int) -> dict[
 
 
 def command_of(cell: Cell, task: Task) -> str:
-    """Return the command that gives the record."""
+    """Return the command that gives the record, perhaps among others."""
+    if cell.row.variant:
+        return f"transa reproduce metric --datasets {cell.dataset}" + "".join(
+            f" --set {k}={_toml(v)}" for k, v in cell.overrides
+        )
     table = {"link_prediction": "table2", "classification": "table4"}[task]
     given = "".join(f" --set {name}={_toml(value)}" for name, value in cell.overrides)
     return f"transa reproduce {table} --models {cell.row.name} --datasets {cell.dataset}{given}"

@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any, Literal
 
 from transa.data.registry import DATASETS
@@ -123,6 +124,8 @@ def make_table(plan: Plan, results: Results) -> list[Table]:
     cells = {(cell.row, cell.dataset): cell for cell in plan.cells}
     if plan.table == "table4":
         return [_table4(plan, results, cells)]
+    if plan.table == "metric":
+        return [_metric(plan, results, dataset) for dataset in plan.datasets]
     make = _table2 if plan.table == "table2" else _table3
     return [make(plan, results, cells, dataset) for dataset in plan.datasets]
 
@@ -261,6 +264,66 @@ def _table4(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell])
             line["measured_mean"] = sum(numbers) / 2 if len(numbers) == 2 else None
         rows.append(line)
     return Table("table4", "Table 4: triple classification", tuple(columns), tuple(rows))
+
+
+def _metric(plan: Plan, results: Results, dataset: str) -> Table:
+    """Return what a metric adds to the same training without it, with the mean over seeds and its deviation."""
+    task = plan.task(dataset)
+    figures: list[
+        tuple[str, str, tuple[str, ...], float, int, bool]
+    ]  # key, label, path in a record, factor, digits, deviation
+    if task == "classification":
+        figures = [
+            ("accuracy", "accuracy (%)", ("accuracy",), 100, 2, True),
+            ("f1", "F1 (%)", ("f1",), 100, 2, False),
+        ]
+    else:
+        both = ("both", "filtered")
+        figures = [
+            ("hits10", "Hits@10 (%)", (*both, "hits@10"), 100, 1, True),
+            ("mrr", "MRR", (*both, "mrr"), 1, 3, True),
+            ("hits1", "Hits@1 (%)", (*both, "hits@1"), 100, 1, False),
+            ("mr", "MR", (*both, "mr"), 1, 1, True),
+            ("mr_tail", "MR tail", ("tail", "filtered", "mr"), 1, 1, False),
+            ("hits10_tail", "Hits@10 tail (%)", ("tail", "filtered", "hits@10"), 100, 1, False),
+            *(
+                (f"hits10_{name}", f"Hits@10 {name} (%)", ("categories", name, *both, "hits@10"), 100, 1, False)
+                for name in CATEGORIES
+            ),
+        ]
+    columns = [
+        Column("system", "system", "name"),
+        Column("recipe", "trained as", "name"),
+        Column("measured_seeds", "seeds", "measured", 0),
+    ]
+    for key, label, _, _, digits, deviation in figures:
+        columns.append(Column(f"measured_{key}", label, "measured", digits))
+        if deviation:
+            columns.append(Column(f"measured_{key}_deviation", "±", "measured", digits))
+    rows = []
+    for row in plan.rows:
+        cells = [cell for cell in plan.cells if cell.row == row and cell.dataset == dataset]
+        if not cells:
+            continue
+        records = [record for record in (results.find(cell, task=task) for cell in cells) if record is not None]
+        line: dict[str, Value] = {"system": row.label, "recipe": row.variant, "measured_seeds": len(records) or None}
+        for key, _, path, factor, _, deviation in figures:
+            values = [factor * value for record in records if (value := _at(record[task], path)) is not None]
+            line[f"measured_{key}"] = fmean(values) if values else None
+            if deviation:
+                line[f"measured_{key}_deviation"] = stdev(values) if len(values) > 1 else None
+        rows.append(line)
+    return Table(
+        f"metric_{dataset}", f"What the metric is worth on {DATASETS[dataset].name}", tuple(columns), tuple(rows)
+    )
+
+
+def _at(values: Any, path: tuple[str, ...]) -> float | None:
+    for name in path:
+        values = values.get(name)
+        if values is None:
+            return None
+    return float(values)
 
 
 def _names(row: Row) -> dict[str, Value]:

@@ -63,7 +63,8 @@ class Recipe(BaseModel):
     temperature: Positive = Field(1.0, description="Of self-adversarial weights and of the softmax.")
     negligible: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.0,
-        description="Leave out of a step each negative whose derivative is below this part of the positive's largest; not with the margin loss.",
+        description="Leave out of a step the negatives whose derivative is below this part of the largest among those of their "
+        "positive. Hard ones decide, and a tenth of the work is left. Not for the margin loss, where all are alike.",
     )
     negatives: Count = Field(1, description="Corruptions of each positive.")
     sampling: Literal["bern", "uniform"] = Field("bern", description="Which side corruption replaces.")
