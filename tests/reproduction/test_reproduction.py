@@ -16,10 +16,11 @@ from transa.models import MODELS
 from transa.reproduction import Event, Results, make_table, plan_table, reproduce
 from transa.reproduction.document import reproduction_page
 from transa.reproduction.paper import OUR_CATEGORY_COUNTS, PAPER_CATEGORY_COUNTS, implied_sides, printed
-from transa.reproduction.plan import SYSTEMS
+from transa.reproduction.plan import SYSTEMS, without_metric
 from transa.reproduction.records import dataset_fingerprint, run_key
 from transa.reproduction.tables import ONE_SIDED
 from transa.training import TrainingError
+from transa.training.recipe import load_recipe
 
 TINY = {"rounds": 2, "dim": 8, "validate_every": 0, "negatives": 1}
 ROWS = ["transe:paper", "transa:paper"]
@@ -187,6 +188,33 @@ def test_table_4_has_a_mean_only_where_both_were_measured(done: tuple[Path, Path
     (table,) = make_table(plan_table("table4"), Results(done[0]))
     row = next(row for row in table.rows if row["system"] == "NTN")
     assert (row["paper_accuracy_wn11"], row["paper_mean"], row["measured_mean"]) == (70.4, 78.8, None)
+
+
+def test_transe_is_trained_as_transa_is_but_for_the_metric() -> None:
+    ours = load_recipe("transa", "authors", "wn18")
+    plain = without_metric(ours)
+    changed = {name for name, value in plain.model_dump().items() if value != getattr(ours, name)}
+    assert changed == {"model", "training_score", "metric_update", "metric_scale", "metric_clip"}
+    assert (plain.model, plain.norm, plain.rounds) == ("transe", 1, ours.rounds)
+
+
+def test_the_study_of_the_metric_gives_mean_and_deviation_over_seeds(tmp_path: Path) -> None:
+    plan = plan_table("metric", None, ["wn18"])
+    by_row = {row: [cell for cell in plan.cells if cell.row == row] for row in plan.rows}
+    assert {len(cells) for row, cells in by_row.items() if row.variant != "modern"} == {3}
+    results = Results(tmp_path)
+    row = plan.rows[0]
+    for place, cell in enumerate(by_row[row]):
+        side = {"raw": {}, "filtered": {"hits@10": 0.5 + 0.1 * place, "mrr": 0.3, "hits@1": 0.2, "mr": 100.0}}
+        measured = {"both": side, "tail": side, "head": side, "categories": {}}
+        results.add(cell, "fingerprint", link_prediction=measured, seconds={"training": 1.0})
+    (table,) = make_table(plan, Results(tmp_path))
+    line = table.rows[0]
+    assert line["measured_seeds"] == 3
+    assert line["measured_hits10"] == pytest.approx(60.0)
+    assert line["measured_hits10_deviation"] == pytest.approx(10.0)
+    assert line["measured_mrr_deviation"] == pytest.approx(0.0)
+    assert table.rows[1]["measured_hits10"] is None
 
 
 def test_the_page_shows_the_paper_and_leaves_what_is_missing_empty(tmp_path: Path) -> None:

@@ -54,8 +54,8 @@ SYSTEMS = {
 }
 
 
-#: What the study of the metric compares, each with TransE trained alike: a recipe of TransA, what is changed in it, and on which datasets
-#: (on all, if nothing is).
+#: What the study of the metric compares, each with TransE trained alike: a recipe of TransA, what is changed in it, and on which
+#: datasets (on all, if nothing is).
 VARIANTS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "paper": ("paper", {}, ()),
     "authors": ("authors", {}, ()),
