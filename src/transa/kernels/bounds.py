@@ -277,16 +277,10 @@ def row_products(left, right, begin):  # type: ignore[no-untyped-def]
 
 
 @njit(fastmath=FAST, forceinline=True)
-def tighten(  # type: ignore[no-untyped-def]
-    block, end, first, rounded, entities, begin, width, metric, spectrum, relation, target_offsets, levels, slacks, lower, upper,
-    listed, queries, rows, errors,
-):  # fmt: skip
-    """Bound again what is open against any target of its query: with all axes, then with the metric itself; return how often."""
-    size = entities.shape[1]
-    like = entities.dtype.type
-    axes, values, ranges = spectrum
-    number = values.shape[1]
-    weight = _weight(spectrum, relation)
+def list_open(  # type: ignore[no-untyped-def]
+    block, end, first, width, target_offsets, levels, slacks, lower, upper, listed, queries, rows, like
+):
+    """List the pairs of query and entity whose bounds leave open on which side of any target of the query they are; return how many."""
     found = 0
     for q in range(block, end):
         b = q - block
@@ -298,49 +292,62 @@ def tighten(  # type: ignore[no-untyped-def]
                     listed[b, x] = True
                     queries[found], rows[found] = b, x
                     found += 1
-    for fully in range(2):
-        if fully:  # what is still open
-            left = 0
-            for entry in range(found):
-                b, x = queries[entry], rows[entry]
-                listed[b, x] = False
-                q = block + b
-                open_ = False
-                for t in range(target_offsets[q], target_offsets[q + 1]):
-                    level = levels[t - target_offsets[first]]
-                    open_ = open_ or (
-                        lower[b, x] <= like(level + slacks[q - first])
-                        and upper[b, x] >= like(level - slacks[q - first])
-                    )
-                if open_:
-                    queries[left], rows[left] = b, x
-                    left += 1
-            found = left
-        for start in range(0, found, ROWS):
-            stop = min(start + ROWS, found)
-            residuals = residuals_of(rounded, entities, begin, queries, rows, start, stop, None)
-            products = np.dot(residuals, metric[relation]) if fully else np.dot(residuals, axes[relation].T)
-            for entry in range(start, stop):
-                row = entry - start
-                square = value = like(0)
-                for i in range(size):
-                    square += residuals[row, i] * residuals[row, i]
-                if fully:
-                    for i in range(size):
-                        value += products[row, i] * residuals[row, i]
-                    mixed = like(ranges[relation, 4])
-                    error = like(errors[1]) * (value if mixed == 0 else mixed * square)
-                    lower[queries[entry], rows[entry]] = value - error
-                    upper[queries[entry], rows[entry]] = value + error
-                else:
-                    error = like(errors[1] * weight) * square
-                    for axis in range(number):
-                        part = products[row, axis] * products[row, axis]
-                        value += like(values[relation, axis]) * part
-                        square -= part
-                    lower[queries[entry], rows[entry]] = value + like(ranges[relation, 2]) * square - error
-                    upper[queries[entry], rows[entry]] = value + like(ranges[relation, 3]) * square + error
+    for entry in range(found):
+        listed[queries[entry], rows[entry]] = False
     return found
+
+
+@njit(fastmath=FAST, forceinline=True)
+def keep_open(block, first, target_offsets, levels, slacks, lower, upper, queries, rows, found, like):  # type: ignore[no-untyped-def]
+    """Keep in the list what is still open, and return how many that are."""
+    left = 0
+    for entry in range(found):
+        b, x = queries[entry], rows[entry]
+        q = block + b
+        open_ = False
+        for t in range(target_offsets[q], target_offsets[q + 1]):
+            level = levels[t - target_offsets[first]]
+            open_ = open_ or (
+                lower[b, x] <= like(level + slacks[q - first]) and upper[b, x] >= like(level - slacks[q - first])
+            )
+        if open_:
+            queries[left], rows[left] = b, x
+            left += 1
+    return left
+
+
+@njit(fastmath=FAST, forceinline=True)
+def tighten(fully, rounded, entities, begin, metric, spectrum, relation, lower, upper, queries, rows, found, errors):  # type: ignore[no-untyped-def]
+    """Bound the listed pairs again: with all axes, or `fully`, with the metric itself."""
+    size = entities.shape[1]
+    like = entities.dtype.type
+    axes, values, ranges = spectrum
+    number = values.shape[1]
+    weight = _weight(spectrum, relation)
+    for start in range(0, found, ROWS):
+        stop = min(start + ROWS, found)
+        residuals = residuals_of(rounded, entities, begin, queries, rows, start, stop, None)
+        products = np.dot(residuals, metric[relation]) if fully else np.dot(residuals, axes[relation].T)
+        for entry in range(start, stop):
+            row = entry - start
+            square = value = like(0)
+            for i in range(size):
+                square += residuals[row, i] * residuals[row, i]
+            if fully:
+                for i in range(size):
+                    value += products[row, i] * residuals[row, i]
+                mixed = like(ranges[relation, 4])
+                error = like(errors[1]) * (value if mixed == 0 else mixed * square)
+                lower[queries[entry], rows[entry]] = value - error
+                upper[queries[entry], rows[entry]] = value + error
+            else:
+                error = like(errors[1] * weight) * square
+                for axis in range(number):
+                    part = products[row, axis] * products[row, axis]
+                    value += like(values[relation, axis]) * part
+                    square -= part
+                lower[queries[entry], rows[entry]] = value + like(ranges[relation, 2]) * square - error
+                upper[queries[entry], rows[entry]] = value + like(ranges[relation, 3]) * square + error
 
 
 @njit(fastmath=FAST, forceinline=True)

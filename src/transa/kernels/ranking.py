@@ -29,6 +29,8 @@ from transa.kernels.bounds import (
     exact_score,
     extent_of,
     fill_queries,
+    keep_open,
+    list_open,
     residuals_of,
     row_products,
     slack_of,
@@ -123,10 +125,30 @@ def count_better(  # type: ignore[no-untyped-def]
                         kind, rounded, end - block, entities, begin, width, metric, spectrum, relation, errors, lower, upper
                     )  # fmt: skip
                 if spectrum is not None:
-                    rescored[task] += tighten(
-                        block, end, first, rounded, entities, begin, width, metric, spectrum, relation, target_offsets,
-                        levels, slacks, lower, upper, listed, queries, rows, errors,
-                    )  # fmt: skip
+                    found = list_open(
+                        block,
+                        end,
+                        first,
+                        width,
+                        target_offsets,
+                        levels,
+                        slacks,
+                        lower,
+                        upper,
+                        listed,
+                        queries,
+                        rows,
+                        like,
+                    )
+                    for fully in (False, True):
+                        tighten(
+                            fully, rounded, entities, begin, metric, spectrum, relation, lower, upper, queries, rows, found, errors
+                        )  # fmt: skip
+                        if not fully:
+                            found = keep_open(
+                                block, first, target_offsets, levels, slacks, lower, upper, queries, rows, found, like
+                            )
+                    rescored[task] += found
                 found = 0
                 for q in range(block, end):
                     b = q - block
@@ -206,6 +228,7 @@ def best_answers(  # type: ignore[no-untyped-def]
         there are not as many.
     """
     size, number = entities.shape[1], answers.shape[1]
+    like = entities.dtype.type
     for turn in prange(len(order)):
         task = order[turn]
         first, last = tasks[task], tasks[task + 1]
@@ -249,15 +272,24 @@ def best_answers(  # type: ignore[no-untyped-def]
                         upper[b, known[place] - begin] = np.inf
                     limits[q - first] = _limit(scores[q, number - 1], upper[b, :width], number, slacks[q - first])
                 if spectrum is not None:
-                    tighten(
-                        block, end, first, rounded, entities, begin, width, metric, spectrum, relation, each, limits, slacks,
-                        lower, upper, listed, queries, rows, errors,
-                    )  # fmt: skip
+                    found = list_open(
+                        block, end, first, width, each, limits, slacks, lower, upper, listed, queries, rows, like
+                    )
+                    for fully in (False, True):
+                        tighten(
+                            fully, rounded, entities, begin, metric, spectrum, relation, lower, upper, queries, rows, found, errors
+                        )  # fmt: skip
+                        for q in range(block, end):
+                            limits[q - first] = _limit(
+                                scores[q, number - 1], upper[q - block, :width], number, slacks[q - first]
+                            )
+                        if not fully:
+                            found = keep_open(
+                                block, first, each, limits, slacks, lower, upper, queries, rows, found, like
+                            )
                 for q in range(block, end):
                     b = q - block
                     slack = slacks[q - first]
-                    if spectrum is not None:
-                        limits[q - first] = _limit(scores[q, number - 1], upper[b, :width], number, slack)
                     for x in range(width):
                         if (
                             lower[b, x] < np.inf

@@ -9,7 +9,7 @@ from string import Template
 from typing import Any
 
 from transa.reproduction.paper import OUR_CATEGORY_COUNTS, PAPER_CATEGORY_COUNTS, implied_sides, printed
-from transa.reproduction.plan import TableName, plan_table
+from transa.reproduction.plan import SYSTEMS, TableName, plan_table
 from transa.reproduction.records import Results
 from transa.reproduction.tables import Table, make_table
 
@@ -21,7 +21,10 @@ def reproduction_page(results: Results) -> str:
     sides, ours = implied_sides(PAPER_CATEGORY_COUNTS), implied_sides(OUR_CATEGORY_COUNTS)
     text = Template((resources.files("transa.reproduction") / "page.md").read_text("utf-8"))
     return text.substitute(
-        {name: "\n".join(map(_measured, make_table(plan_table(name), results))) for name in TABLES},
+        {name: "\n".join(_measured(table) for table in make_table(plan_table(name), results)) for name in TABLES},
+        findings="\n".join(
+            finding for table in make_table(plan_table("metric"), results) for finding in findings(table)
+        ),
         **{side: f"{value:.1f}" for side, value in sides.items()},
         our_head=f"{ours['head']:.1f}",
         our_tail=f"{ours['tail']:.1f}",
@@ -41,6 +44,25 @@ def _measured(table: Table) -> str:
     empty = sum(all(row[key] is None for key in filled if key.startswith("measured")) for row in rows)
     note = f"\n{empty} of these {len(rows)} rows have not been measured yet.\n" if empty else ""
     return replace(table, rows=rows).markdown() + note
+
+
+def findings(table: Table) -> list[str]:
+    """Say for each TransA of a table what `transa reproduce metric` makes what its metric changes against the TransE trained alike."""
+    plain = {row["recipe"]: row for row in table.rows if row["system"] == SYSTEMS["transe"]}
+    shown = [column for column in table.columns if column.source == "measured" and "deviation" not in column.key]
+    lines = []
+    for row in table.rows:
+        name = str(row["recipe"])
+        beside = plain[name.partition(",")[0]]
+        if row["system"] == SYSTEMS["transe"] or row["measured_seeds"] is None or beside["measured_seeds"] is None:
+            continue
+        changes = []
+        for column in shown:
+            ours, theirs = row[column.key], beside[column.key]
+            if column.key != "measured_seeds" and isinstance(ours, int | float) and isinstance(theirs, int | float):
+                changes.append(f"{column.label.replace(' (%)', '')} {ours - theirs:+.{column.digits}f}")
+        lines.append(f"- {table.title.rpartition(' on ')[2]}, *{name}*: {', '.join(changes)}.")
+    return lines
 
 
 def _records(results: Results) -> str:
