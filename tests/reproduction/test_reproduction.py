@@ -12,15 +12,18 @@ import pytest
 import transa
 from transa.data.relations import RelationStatistics
 from transa.errors import InputError
+from transa.evaluation import evaluate
 from transa.models import MODELS
 from transa.reproduction import Event, Results, make_table, plan_table, reproduce
 from transa.reproduction.document import reproduction_page
 from transa.reproduction.paper import OUR_CATEGORY_COUNTS, PAPER_CATEGORY_COUNTS, implied_sides, printed
 from transa.reproduction.plan import SYSTEMS, without_metric
 from transa.reproduction.records import dataset_fingerprint, run_key
+from transa.reproduction.running import mean_rank_parts
 from transa.reproduction.tables import ONE_SIDED
-from transa.training import TrainingError
+from transa.training import TrainingError, recipe_from
 from transa.training.recipe import load_recipe
+from transa.training.trainer import start_model
 
 TINY = {"rounds": 2, "dim": 8, "validate_every": 0, "negatives": 1}
 ROWS = ["transe:paper", "transa:paper"]
@@ -206,15 +209,28 @@ def test_the_study_of_the_metric_gives_mean_and_deviation_over_seeds(tmp_path: P
     row = plan.rows[0]
     for place, cell in enumerate(by_row[row]):
         side = {"raw": {}, "filtered": {"hits@10": 0.5 + 0.1 * place, "mrr": 0.3, "hits@1": 0.2, "mr": 100.0}}
-        measured = {"both": side, "tail": side, "head": side, "categories": {}}
+        far = {"beyond": {"1000": 7}, "share_beyond": {"1000": 0.5}, "by_degree": {"2": {"n": 3, "mr": 50.0}}}
+        measured = {"both": side, "tail": side, "head": side, "categories": {}, "mean_rank": far}
         results.add(cell, "fingerprint", link_prediction=measured, seconds={"training": 1.0})
-    (table,) = make_table(plan, Results(tmp_path))
+    table, far = make_table(plan, Results(tmp_path))
+    assert far.rows[0]["measured_beyond_1000"] == 7
+    assert far.rows[0]["measured_by_degree_2"] == 50.0
     line = table.rows[0]
     assert line["measured_seeds"] == 3
     assert line["measured_hits10"] == pytest.approx(60.0)
     assert line["measured_hits10_deviation"] == pytest.approx(10.0)
     assert line["measured_mrr_deviation"] == pytest.approx(0.0)
     assert table.rows[1]["measured_hits10"] is None
+
+
+def test_what_makes_up_the_mean_rank() -> None:
+    graph = transa.load("umls")
+    found = evaluate(start_model(graph, recipe_from({"model": "transe", "dim": 4})), graph)
+    parts, ranks = mean_rank_parts(found), found.ranks()
+    groups = parts["by_degree"].values()
+    assert sum(group["n"] for group in groups) == len(graph.test)
+    assert sum(group["n"] * group["mr"] for group in groups) / len(graph.test) == pytest.approx(ranks.mean())
+    assert parts["beyond"] == {"1000": 0, "10000": 0, "30000": 0}
 
 
 def test_the_page_shows_the_paper_and_leaves_what_is_missing_empty(tmp_path: Path) -> None:

@@ -48,6 +48,8 @@ def _measured(table: Table) -> str:
 
 def findings(table: Table) -> list[str]:
     """Say for each TransA of a table what `transa reproduce metric` makes what its metric changes against the TransE trained alike."""
+    if not table.name.startswith("metric"):
+        return []
     plain = {row["recipe"]: row for row in table.rows if row["system"] == SYSTEMS["transe"]}
     shown = [column for column in table.columns if column.source == "measured" and "deviation" not in column.key]
     lines = []

@@ -8,15 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from transa.data import KnowledgeGraph, load
 from transa.errors import InputError
-from transa.evaluation import classify, evaluate
+from transa.evaluation import Evaluation, classify, evaluate
 from transa.models import Model
 from transa.reproduction.plan import Cell, Plan, Task
 from transa.reproduction.records import Results, dataset_fingerprint, provenance, run_key
 from transa.training import Options, Progress, RunFolder, Trainer, TrainingError
 
 MEASURED: tuple[Task, ...] = ("link_prediction", "classification")
+
+#: Ranks beyond these are counted; the paper speaks of 30,000.
+FAR = (1_000, 10_000, 30_000)
 
 
 @dataclass(frozen=True)
@@ -179,8 +184,28 @@ def measure(model: Model, graph: KnowledgeGraph, task: Task, seed: int) -> dict[
     """Return all measures of a task on the test split, without those of single relations where they are many."""
     if task == "classification":
         return classify(model, graph, seed=seed, calibration=None).summary()
-    report = evaluate(model, graph).report()
-    return {name: value for name, value in report.items() if name != "relations"}
+    found = evaluate(model, graph)
+    kept = {name: value for name, value in found.report().items() if name != "relations"}
+    return {**kept, "mean_rank": mean_rank_parts(found)}
+
+
+def mean_rank_parts(found: Evaluation) -> dict[str, Any]:
+    """Return what makes up the filtered mean rank: how many ranks lie how far out, their share of the sum, and the mean by how often
+    the rarer end of a triple occurs in train.
+    """
+    ranks, train = found.ranks(), found.graph.train
+    degrees = np.bincount(train[:, [0, 2]].ravel(), minlength=len(found.graph.entities))
+    rarer = degrees[found.found.triples[:, [0, 2]]].min(axis=1)
+    groups = {"0": rarer == 0, "1": rarer == 1, "2": rarer == 2, "3-5": (rarer > 2) & (rarer < 6), "6+": rarer > 5}
+    return {
+        "beyond": {str(far): int((ranks > far).sum()) for far in FAR},
+        "share_beyond": {str(far): float(ranks[ranks > far].sum() / ranks.sum()) for far in FAR},
+        "by_degree": {
+            name: {"n": int(chosen.sum()), "mr": float(ranks[chosen].mean())}
+            for name, chosen in groups.items()
+            if chosen.any()
+        },
+    }
 
 
 def command_of(cell: Cell, task: Task) -> str:

@@ -125,7 +125,9 @@ def make_table(plan: Plan, results: Results) -> list[Table]:
     if plan.table == "table4":
         return [_table4(plan, results, cells)]
     if plan.table == "metric":
-        return [_metric(plan, results, dataset) for dataset in plan.datasets]
+        tables = [_metric(plan, results, dataset) for dataset in plan.datasets]
+        ranked = [name for name in plan.datasets if plan.task(name) == "link_prediction"]
+        return [*tables, *(_mean_rank(plan, results, dataset) for dataset in ranked)]
     make = _table2 if plan.table == "table2" else _table3
     return [make(plan, results, cells, dataset) for dataset in plan.datasets]
 
@@ -316,6 +318,37 @@ def _metric(plan: Plan, results: Results, dataset: str) -> Table:
     return Table(
         f"metric_{dataset}", f"What the metric is worth on {DATASETS[dataset].name}", tuple(columns), tuple(rows)
     )
+
+
+def _mean_rank(plan: Plan, results: Results, dataset: str) -> Table:
+    """Return what makes up the mean rank of the same runs, of their first seed."""
+    figures = [
+        ("beyond", "1000", "ranks beyond 1,000"),
+        ("beyond", "10000", "beyond 10,000"),
+        ("beyond", "30000", "beyond 30,000"),
+        ("share_beyond", "1000", "share of all ranks' sum beyond 1,000 (%)"),
+        *(("by_degree", name, f"MR, rarer end {name} times in train") for name in ("1", "2", "3-5", "6+")),
+    ]
+    columns = [
+        Column("system", "system", "name"),
+        Column("recipe", "trained as", "name"),
+        *(
+            Column(f"measured_{part}_{name}", label, "measured", 0 if part == "beyond" else 1)
+            for part, name, label in figures
+        ),
+    ]
+    rows = []
+    for row in plan.rows:
+        cell = next((cell for cell in plan.cells if cell.row == row and cell.dataset == dataset), None)
+        record = results.find(cell, task="link_prediction") if cell is not None else None
+        parts = (record["link_prediction"].get("mean_rank") if record is not None else None) or {}
+        line: dict[str, Value] = {"system": row.label, "recipe": row.variant}
+        for part, name, _ in figures:
+            value = _at(parts, (part, name, "mr") if part == "by_degree" else (part, name))
+            line[f"measured_{part}_{name}"] = 100 * value if value is not None and part == "share_beyond" else value
+        rows.append(line)
+    title = f"What makes up the mean rank on {DATASETS[dataset].name}"
+    return Table(f"mean_rank_{dataset}", title, tuple(columns), tuple(rows))
 
 
 def _at(values: Any, path: tuple[str, ...]) -> float | None:
