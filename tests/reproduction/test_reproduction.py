@@ -15,7 +15,7 @@ from transa.errors import InputError
 from transa.evaluation import evaluate
 from transa.models import MODELS
 from transa.reproduction import Event, Results, make_table, plan_table, reproduce
-from transa.reproduction.document import reproduction_page
+from transa.reproduction.document import findings, reproduction_page
 from transa.reproduction.paper import OUR_CATEGORY_COUNTS, PAPER_CATEGORY_COUNTS, implied_sides, printed
 from transa.reproduction.plan import SYSTEMS, without_metric
 from transa.reproduction.records import dataset_fingerprint, run_key
@@ -221,6 +221,11 @@ def test_the_study_of_the_metric_gives_mean_and_deviation_over_seeds(tmp_path: P
     assert line["measured_hits10_deviation"] == pytest.approx(10.0)
     assert line["measured_mrr_deviation"] == pytest.approx(0.0)
     assert table.rows[1]["measured_hits10"] is None
+    assert findings(table) == []
+    side["filtered"]["hits@10"] = 0.75
+    results.add(by_row[plan.rows[1]][0], "fingerprint", link_prediction=measured, seconds={"training": 1.0})
+    (said,) = findings(make_table(plan, Results(tmp_path))[0])
+    assert said.startswith("- WN18, *paper* (1 seed beside 3): Hits@10 +15.0, MRR +0.000")
 
 
 def test_what_makes_up_the_mean_rank() -> None:

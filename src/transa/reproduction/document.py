@@ -63,7 +63,9 @@ def findings(table: Table) -> list[str]:
             ours, theirs = row[column.key], beside[column.key]
             if column.key != "measured_seeds" and isinstance(ours, int | float) and isinstance(theirs, int | float):
                 changes.append(f"{column.label.replace(' (%)', '')} {ours - theirs:+.{column.digits}f}")
-        lines.append(f"- {table.title.rpartition(' on ')[2]}, *{name}*: {', '.join(changes)}.")
+        seeds = (row["measured_seeds"], beside["measured_seeds"])
+        unlike = f" ({seeds[0]} seed beside {seeds[1]})" if seeds[0] != seeds[1] else ""
+        lines.append(f"- {table.title.rpartition(' on ')[2]}, *{name}*{unlike}: {', '.join(changes)}.")
     return lines
 
 
