@@ -163,6 +163,34 @@ def test_signals_end_the_command_with_a_checkpoint_and_a_way_on(
     assert same_bits(weights(run), weights(tmp_path / "whole"))
 
 
+def test_a_signal_ends_a_reproduction_with_a_checkpoint_and_the_same_command_goes_on(
+    command: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    what = [
+        "reproduce",
+        "table2",
+        "--models",
+        "transe:paper",
+        "--datasets",
+        "umls",
+        "--set",
+        "rounds=6",
+        "--set",
+        "dim=8",
+    ]
+    where = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+    with monkeypatch.context() as patch:
+        signalled(patch, signal.SIGTERM, 1)
+        result = command(*what, *where)
+    assert result.code == 143
+    assert "Go on with: transa reproduce table2" in result.err
+    assert "--resume" not in result.err
+    (run,) = (tmp_path / "runs").iterdir()
+    assert RunFolder(run).read_tensors("checkpoint.safetensors")[1]["round"] == 3
+    assert command(*what, *where).code == 0
+    assert len(list((tmp_path / "results").glob("umls_transe*.json"))) == 1
+
+
 # ---------------------------------------------------------------------- no room, no permission
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,6 +86,7 @@ def reproduce(
 
 def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads: int | None, as_json: bool) -> None:
     from transa.cli.output import emit_json, note
+    from transa.cli.stopping import stopping_between_rounds
     from transa.cli.train import note_compiling
     from transa.reproduction import make_table
     from transa.reproduction import reproduce as run_plan
@@ -99,8 +101,11 @@ def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads:
     else:
         if budget != 0:
             note_compiling()
+        around = partial(stopping_between_rounds, how="")
         with _view(len(plan.cells)) as watch:
-            outcome = run_plan(plan, kept, runs, budget=budget, options=Options(threads=threads), watch=watch)
+            outcome = run_plan(
+                plan, kept, runs, budget=budget, options=Options(threads=threads), watch=watch, around=around
+            )
     tables = make_table(plan, kept)
     written = write_tables(tables, kept.folder / "tables")
     if as_json:

@@ -31,8 +31,11 @@ def exiting_on_termination() -> Iterator[None]:
 
 
 @contextmanager
-def stopping_between_rounds(trainer: Trainer) -> Iterator[None]:
-    """Let the first Ctrl-C or SIGTERM end training after the round under way, and a second one at once."""
+def stopping_between_rounds(trainer: Trainer, how: str = "--resume") -> Iterator[None]:
+    """Let the first Ctrl-C or SIGTERM end training after the round under way, and a second one at once.
+
+    The message says that the same command goes on, with the option `how` where there is one.
+    """
     from transa.training import Stopped
 
     received: list[int] = []
@@ -53,7 +56,7 @@ def stopping_between_rounds(trainer: Trainer) -> Iterator[None]:
         yield
     except (Stopped, KeyboardInterrupt) as stop:
         what = str(stop) or "stopped at once; the last checkpoint is kept"
-        again = ["transa", *(word for word in sys.argv[1:] if word != "--resume"), "--resume"]
+        again = ["transa", *(word for word in sys.argv[1:] if word != how), *([how] if how else [])]
         typer.secho(f"{what}. Go on with: {shlex.join(again)}", fg="yellow", err=True)
         raise typer.Exit(128 + received[0]) from None
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -77,6 +78,7 @@ def reproduce(
     budget: float | None = None,
     options: Options | None = None,
     watch: Callable[[Event], None] | None = None,
+    around: Callable[[Trainer], AbstractContextManager[None]] | None = None,
 ) -> Outcome:
     """Train and evaluate the cells that have no record yet.
 
@@ -94,6 +96,8 @@ def reproduce(
         How to train on this machine.
     watch
         Told what is going on.
+    around
+        What training happens within, such as that which lets signals stop it between rounds.
     """
     started = time.monotonic()
     outcome, graphs = Outcome(), _Graphs()
@@ -120,7 +124,7 @@ def reproduce(
             tell("left")
         else:
             try:
-                _run(cell, task, graph, fingerprint, results, runs, options, tell)
+                _run(cell, task, graph, fingerprint, results, runs, options, tell, around)
             except TrainingError as error:
                 outcome.failed[cell.name] = str(error)
                 tell("failed", str(error))
@@ -153,6 +157,7 @@ def _run(
     runs: Path,
     options: Options | None,
     tell: Callable[..., None],
+    around: Callable[[Trainer], AbstractContextManager[None]] | None,
 ) -> None:
     started = time.perf_counter()
     folder = RunFolder(runs / f"{cell.name}_{run_key(cell.settings, fingerprint)[:8]}")
@@ -160,7 +165,8 @@ def _run(
         tell("train")
         resume = (folder.path / "config.json").exists()
         trainer = Trainer(graph, cell.settings, options, folder, cell.dataset)
-        trainer.fit(lambda progress: tell("round", progress=progress), resume=resume)
+        with nullcontext() if around is None else around(trainer):
+            trainer.fit(lambda progress: tell("round", progress=progress), resume=resume)
     model, training = folder.model(), folder.read_json("metrics.json")
     tell("evaluate")
     evaluated = time.perf_counter()
