@@ -15,11 +15,12 @@ from transa.errors import InputError
 from transa.evaluation import evaluate
 from transa.models import MODELS
 from transa.reproduction import Event, Results, make_table, plan_table, reproduce
-from transa.reproduction.document import findings, reproduction_page
+from transa.reproduction.document import reproduction_page
 from transa.reproduction.paper import OUR_CATEGORY_COUNTS, PAPER_CATEGORY_COUNTS, implied_sides, printed
 from transa.reproduction.plan import SYSTEMS, without_metric
 from transa.reproduction.records import dataset_fingerprint, run_key
 from transa.reproduction.running import mean_rank_parts
+from transa.reproduction.study import findings
 from transa.reproduction.tables import ONE_SIDED
 from transa.training import TrainingError, recipe_from
 from transa.training.recipe import load_recipe
@@ -199,6 +200,11 @@ def test_transe_is_trained_as_transa_is_but_for_the_metric() -> None:
     changed = {name for name, value in plain.model_dump().items() if value != getattr(ours, name)}
     assert changed == {"model", "training_score", "metric_update", "metric_scale", "metric_clip"}
     assert (plain.model, plain.norm, plain.rounds) == ("transe", 1, ours.rounds)
+
+
+def test_the_study_of_the_metric_takes_no_models() -> None:
+    with pytest.raises(InputError, match="--models"):
+        plan_table("metric", ["transh"], ["wn18"])
 
 
 def test_the_study_of_the_metric_gives_mean_and_deviation_over_seeds(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from transa.cli.graphs import Json
 
 if TYPE_CHECKING:
     from transa.reproduction import Event, Plan, Table
-    from transa.reproduction.tables import Column
+    from transa.reproduction.table import Column
 
 
 class Wanted(StrEnum):
@@ -91,7 +91,7 @@ def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads:
     from transa.reproduction import make_table
     from transa.reproduction import reproduce as run_plan
     from transa.reproduction.running import Outcome, count_datasets
-    from transa.reproduction.tables import write_tables
+    from transa.reproduction.table import write_tables
     from transa.training import Options
 
     outcome = Outcome()

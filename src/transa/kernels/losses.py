@@ -22,7 +22,7 @@ from transa.kernels.codes import LOGISTIC, MARGIN, SOFTMAX
 
 @njit(forceinline=True)
 def _softplus_and_sigmoid(x):  # type: ignore[no-untyped-def]
-    """Return log(1 + e^x) and its derivative, by one exponential; of the logarithm, where that is small, the first terms are exact."""
+    """Return log(1 + e^x) and its derivative, by one exponential; where that is small, three terms of the logarithm leave no error."""
     small = np.exp(-abs(x))
     log = small * (1.0 - small * (0.5 - small / 3.0)) if small < 1e-5 else np.log1p(small)
     return max(x, 0.0) + log, (1.0 if x >= 0 else small) / (1.0 + small)

@@ -79,21 +79,8 @@ def _gradients(  # type: ignore[no-untyped-def]
             scale = like(factor * weight / (2 * max(value, like(1e-12))))
             value *= value
         differentiate(
-            kind,
-            vectors,
-            first,
-            vector,
-            second,
-            gradients,
-            place,
-            metric,
-            normal,
-            relation,
-            value,
-            scale,
-            metric_gradients,
-            b,
-        )
+            kind, vectors, first, vector, second, gradients, place, metric, normal, relation, value, scale, metric_gradients, b
+        )  # fmt: skip
         add_normal_gradient(vectors, first, second, gradients, place, normal, relation, metric_gradients, b)
         spread(gradients, base, j, j >= 0 and at_head[b, j])
     for c in range(3 + count):

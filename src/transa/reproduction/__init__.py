@@ -3,6 +3,7 @@
 from transa.reproduction.plan import Cell, Plan, plan_table
 from transa.reproduction.records import Results
 from transa.reproduction.running import Event, Outcome, reproduce
-from transa.reproduction.tables import Table, make_table
+from transa.reproduction.table import Table
+from transa.reproduction.tables import make_table
 
 __all__ = ["Cell", "Event", "Outcome", "Plan", "Results", "Table", "make_table", "plan_table", "reproduce"]

@@ -9,9 +9,11 @@ from string import Template
 from typing import Any
 
 from transa.reproduction.paper import OUR_CATEGORY_COUNTS, PAPER_CATEGORY_COUNTS, implied_sides, printed
-from transa.reproduction.plan import SYSTEMS, TableName, plan_table
+from transa.reproduction.plan import TableName, plan_table
 from transa.reproduction.records import Results
-from transa.reproduction.tables import Table, make_table
+from transa.reproduction.study import findings
+from transa.reproduction.table import Table
+from transa.reproduction.tables import make_table
 
 TABLES: tuple[TableName, ...] = ("table1", "table2", "table3", "table4", "metric")
 
@@ -44,29 +46,6 @@ def _measured(table: Table) -> str:
     empty = sum(all(row[key] is None for key in filled if key.startswith("measured")) for row in rows)
     note = f"\n{empty} of these {len(rows)} rows have not been measured yet.\n" if empty else ""
     return replace(table, rows=rows).markdown() + note
-
-
-def findings(table: Table) -> list[str]:
-    """Say for each TransA of a table what `transa reproduce metric` makes what its metric changes against the TransE trained alike."""
-    if not table.name.startswith("metric"):
-        return []
-    plain = {row["recipe"]: row for row in table.rows if row["system"] == SYSTEMS["transe"]}
-    shown = [column for column in table.columns if column.source == "measured" and "deviation" not in column.key]
-    lines = []
-    for row in table.rows:
-        name = str(row["recipe"])
-        beside = plain[name.partition(",")[0]]
-        if row["system"] == SYSTEMS["transe"] or row["measured_seeds"] is None or beside["measured_seeds"] is None:
-            continue
-        changes = []
-        for column in shown:
-            ours, theirs = row[column.key], beside[column.key]
-            if column.key != "measured_seeds" and isinstance(ours, int | float) and isinstance(theirs, int | float):
-                changes.append(f"{column.label.replace(' (%)', '')} {ours - theirs:+.{column.digits}f}")
-        seeds = (row["measured_seeds"], beside["measured_seeds"])
-        unlike = f" ({seeds[0]} seed beside {seeds[1]})" if seeds[0] != seeds[1] else ""
-        lines.append(f"- {table.title.rpartition(' on ')[2]}, *{name}*{unlike}: {', '.join(changes)}.")
-    return lines
 
 
 def _records(results: Results) -> str:

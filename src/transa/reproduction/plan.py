@@ -180,6 +180,8 @@ def plan_table(
         return Plan(table, (), chosen, ())
     given = dict(overrides or {})
     if table == "metric":
+        if models is not None:
+            raise InputError("--models: the study of the metric compares TransA with TransE; choose its --datasets")
         return _plan_metric(chosen, given)
     cells = [
         Cell(row, dataset, load_recipe(row.model, row.recipe, dataset, given), tuple(sorted(given.items())))

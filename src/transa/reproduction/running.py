@@ -216,13 +216,10 @@ def mean_rank_parts(found: Evaluation) -> dict[str, Any]:
 
 def command_of(cell: Cell, task: Task) -> str:
     """Return the command that gives the record, perhaps among others."""
-    if cell.row.variant:
-        return f"transa reproduce metric --datasets {cell.dataset}" + "".join(
-            f" --set {k}={_toml(v)}" for k, v in cell.overrides
-        )
     table = {"link_prediction": "table2", "classification": "table4"}[task]
+    what = "metric" if cell.row.variant else f"{table} --models {cell.row.name}"
     given = "".join(f" --set {name}={_toml(value)}" for name, value in cell.overrides)
-    return f"transa reproduce {table} --models {cell.row.name} --datasets {cell.dataset}{given}"
+    return f"transa reproduce {what} --datasets {cell.dataset}{given}"
 
 
 def _toml(value: Any) -> str:

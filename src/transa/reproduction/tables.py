@@ -1,120 +1,20 @@
-"""Tables: the paper's figures in columns of their own, ours beside them. What has not been measured is left empty."""
+"""The paper's tables and ours. What has not been measured is left empty."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from statistics import fmean, stdev
-from typing import Any, Literal
+from typing import Any
 
 from transa.data.registry import DATASETS
 from transa.data.relations import CATEGORIES
 from transa.reproduction.paper import printed
 from transa.reproduction.plan import Cell, Plan, Row
 from transa.reproduction.records import Results
-from transa.storage import atomic_file
-
-Value = str | float | int | None
+from transa.reproduction.study import study_tables
+from transa.reproduction.table import Column, Table, Value
 
 #: What the systems of a table are that get a row for the tail alone beside the one for both sides.
 ONE_SIDED = ("transa", "adaptive_metric")
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column.
-
-    Attributes
-    ----------
-    key
-        Its name in CSV and JSON: what comes from the paper starts with ``paper_``, what was measured with ``measured_``.
-    label
-        Its heading.
-    source
-        Where its figures come from.
-    digits
-        After the point.
-    """
-
-    key: str
-    label: str
-    source: Literal["name", "paper", "measured"]
-    digits: int = 1
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of figures.
-
-    Attributes
-    ----------
-    name, title
-        As files call it, and in words.
-    columns, rows
-        Its cells; None is empty.
-    """
-
-    name: str
-    title: str
-    columns: tuple[Column, ...]
-    rows: tuple[Mapping[str, Value], ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "columns": [vars(column) for column in self.columns],
-            "rows": [dict(row) for row in self.rows],
-        }
-
-    def _cell(self, row: Mapping[str, Value], column: Column) -> str:
-        value = row[column.key]
-        if value is None:
-            return ""
-        return f"{value:,.{column.digits}f}" if isinstance(value, int | float) else str(value)
-
-    def markdown(self) -> str:
-        """Return a Markdown table under its title."""
-        header = "| " + " | ".join(_heading(column, "<br>") for column in self.columns) + " |"
-        rule = "|" + "|".join("---" if column.source == "name" else "---:" for column in self.columns) + "|"
-        lines = [
-            "| " + " | ".join(self._cell(row, column).replace("|", "\\|") for column in self.columns) + " |"
-            for row in self.rows
-        ]
-        return "\n".join([f"**{self.title}**", "", header, rule, *lines, ""])
-
-    def csv(self) -> str:
-        """Return the table as CSV, with all digits."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(column.key for column in self.columns)
-        for row in self.rows:
-            writer.writerow(["" if row[column.key] is None else row[column.key] for column in self.columns])
-        return text.getvalue()
-
-    def latex(self) -> str:
-        """Return a LaTeX table; needs the package booktabs."""
-        layout = "".join("l" if column.source == "name" else "r" for column in self.columns)
-        heads = [[_latex(part) for part in (column.label, _source(column))] for column in self.columns]
-        lines = [
-            r"\begin{table}",
-            r"\centering\small",
-            rf"\caption{{{_latex(self.title)}}}",
-            rf"\begin{{tabular}}{{{layout}}}",
-            r"\toprule",
-            " & ".join(head[0] for head in heads) + r" \\",
-            " & ".join(head[1] for head in heads) + r" \\",
-            r"\midrule",
-            *(" & ".join(_latex(self._cell(row, column)) for column in self.columns) + r" \\" for row in self.rows),
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-        ]
-        return "\n".join(lines) + "\n"
 
 
 def make_table(plan: Plan, results: Results) -> list[Table]:
@@ -125,24 +25,9 @@ def make_table(plan: Plan, results: Results) -> list[Table]:
     if plan.table == "table4":
         return [_table4(plan, results, cells)]
     if plan.table == "metric":
-        tables = [_metric(plan, results, dataset) for dataset in plan.datasets]
-        ranked = [name for name in plan.datasets if plan.task(name) == "link_prediction"]
-        return [*tables, *(_mean_rank(plan, results, dataset) for dataset in ranked)]
+        return study_tables(plan, results)
     make = _table2 if plan.table == "table2" else _table3
     return [make(plan, results, cells, dataset) for dataset in plan.datasets]
-
-
-def write_tables(tables: list[Table], folder: Path) -> list[Path]:
-    """Write each table as .md, .csv and .tex into a folder of tables, in the place of older ones."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for table in tables:
-        for suffix, text in ((".md", table.markdown()), (".csv", table.csv()), (".tex", table.latex())):
-            path = folder / f"{table.name}{suffix}"
-            with atomic_file(path, overwrite=True) as file:
-                file.write(text.encode())
-            written.append(path)
-    return written
 
 
 _SYSTEM = (Column("system", "system", "name"), Column("recipe", "recipe", "name"))
@@ -268,97 +153,6 @@ def _table4(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell])
     return Table("table4", "Table 4: triple classification", tuple(columns), tuple(rows))
 
 
-def _metric(plan: Plan, results: Results, dataset: str) -> Table:
-    """Return what a metric adds to the same training without it, with the mean over seeds and its deviation."""
-    task = plan.task(dataset)
-    figures: list[
-        tuple[str, str, tuple[str, ...], float, int, bool]
-    ]  # key, label, path in a record, factor, digits, deviation
-    if task == "classification":
-        figures = [
-            ("accuracy", "accuracy (%)", ("accuracy",), 100, 2, True),
-            ("f1", "F1 (%)", ("f1",), 100, 2, False),
-        ]
-    else:
-        both = ("both", "filtered")
-        figures = [
-            ("hits10", "Hits@10 (%)", (*both, "hits@10"), 100, 1, True),
-            ("mrr", "MRR", (*both, "mrr"), 1, 3, True),
-            ("hits1", "Hits@1 (%)", (*both, "hits@1"), 100, 1, False),
-            ("mr", "MR", (*both, "mr"), 1, 1, True),
-            ("mr_tail", "MR tail", ("tail", "filtered", "mr"), 1, 1, False),
-            ("hits10_tail", "Hits@10 tail (%)", ("tail", "filtered", "hits@10"), 100, 1, False),
-            *(
-                (f"hits10_{name}", f"Hits@10 {name} (%)", ("categories", name, *both, "hits@10"), 100, 1, False)
-                for name in CATEGORIES
-            ),
-        ]
-    columns = [
-        Column("system", "system", "name"),
-        Column("recipe", "trained as", "name"),
-        Column("measured_seeds", "seeds", "measured", 0),
-    ]
-    for key, label, _, _, digits, deviation in figures:
-        columns.append(Column(f"measured_{key}", label, "measured", digits))
-        if deviation:
-            columns.append(Column(f"measured_{key}_deviation", "±", "measured", digits))
-    rows = []
-    for row in plan.rows:
-        cells = [cell for cell in plan.cells if cell.row == row and cell.dataset == dataset]
-        if not cells:
-            continue
-        records = [record for record in (results.find(cell, task=task) for cell in cells) if record is not None]
-        line: dict[str, Value] = {"system": row.label, "recipe": row.variant, "measured_seeds": len(records) or None}
-        for key, _, path, factor, _, deviation in figures:
-            values = [factor * value for record in records if (value := _at(record[task], path)) is not None]
-            line[f"measured_{key}"] = fmean(values) if values else None
-            if deviation:
-                line[f"measured_{key}_deviation"] = stdev(values) if len(values) > 1 else None
-        rows.append(line)
-    return Table(
-        f"metric_{dataset}", f"What the metric is worth on {DATASETS[dataset].name}", tuple(columns), tuple(rows)
-    )
-
-
-def _mean_rank(plan: Plan, results: Results, dataset: str) -> Table:
-    """Return what makes up the mean rank of the same runs, of their first seed."""
-    figures = [
-        ("beyond", "1000", "ranks beyond 1,000"),
-        ("beyond", "10000", "beyond 10,000"),
-        ("beyond", "30000", "beyond 30,000"),
-        ("share_beyond", "1000", "share of all ranks' sum beyond 1,000 (%)"),
-        *(("by_degree", name, f"MR, rarer end {name} times in train") for name in ("1", "2", "3-5", "6+")),
-    ]
-    columns = [
-        Column("system", "system", "name"),
-        Column("recipe", "trained as", "name"),
-        *(
-            Column(f"measured_{part}_{name}", label, "measured", 0 if part == "beyond" else 1)
-            for part, name, label in figures
-        ),
-    ]
-    rows = []
-    for row in plan.rows:
-        cell = next((cell for cell in plan.cells if cell.row == row and cell.dataset == dataset), None)
-        record = results.find(cell, task="link_prediction") if cell is not None else None
-        parts = (record["link_prediction"].get("mean_rank") if record is not None else None) or {}
-        line: dict[str, Value] = {"system": row.label, "recipe": row.variant}
-        for part, name, _ in figures:
-            value = _at(parts, (part, name, "mr") if part == "by_degree" else (part, name))
-            line[f"measured_{part}_{name}"] = 100 * value if value is not None and part == "share_beyond" else value
-        rows.append(line)
-    title = f"What makes up the mean rank on {DATASETS[dataset].name}"
-    return Table(f"mean_rank_{dataset}", title, tuple(columns), tuple(rows))
-
-
-def _at(values: Any, path: tuple[str, ...]) -> float | None:
-    for name in path:
-        values = values.get(name)
-        if values is None:
-            return None
-    return float(values)
-
-
 def _names(row: Row) -> dict[str, Value]:
     return {"system": row.label, "recipe": row.recipe or ""}
 
@@ -366,26 +160,3 @@ def _names(row: Row) -> dict[str, Value]:
 def _seconds(record: Mapping[str, Any] | None) -> Value:
     found: Value = None if record is None else record["seconds"]["training"]
     return found
-
-
-def _source(column: Column) -> str:
-    return {"name": "", "paper": "paper", "measured": "ours"}[column.source]
-
-
-def _heading(column: Column, between: str) -> str:
-    source = _source(column)
-    return f"{column.label}{between}{source}" if source else column.label
-
-
-def _latex(text: str) -> str:
-    escapes = {
-        "\\": r"\textbackslash{}",
-        "&": r"\&",
-        "%": r"\%",
-        "#": r"\#",
-        "_": r"\_",
-        "$": r"\$",
-        "{": r"\{",
-        "}": r"\}",
-    }
-    return "".join(escapes.get(character, character) for character in text)
