@@ -181,6 +181,8 @@ def test_damaged_runs_are_refused_with_a_message(command, tmp_path: Path, argume
         (("export", "RUN", "--to", "nowhere/x.npz"), "does not exist"),
         (("map", "RUN", "--picture", "OUT.bmp"), "unknown suffix '.bmp'"),
         (("map", "RUN", "--picture", "OUT.png", "--out", "OUT.txt"), "unknown suffix '.txt'"),
+        (("map", "RUN", "--picture", "OUT.png", "--colour", "nextt"), "unknown relation 'nextt'; did you mean 'next'?"),
+        (("map", "RUN", "--picture", "OUT.png", "--method", "tsne"), "'--method'"),
         (("check", "RUN", "nowhere.csv"), "nowhere.csv"),
         (("check", "RUN", "NARROW"), "narrow.csv"),
         (("check", "RUN", "AMBIGUOUS"), "row 2: entity 'Dor' is ambiguous"),
@@ -250,6 +252,8 @@ def test_explain_neighbours_and_map(command, run: Path, tmp_path: Path) -> None:
     drawn = command("map", run, "--picture", tmp_path / "map.svg", "--out", tmp_path / "map.csv")
     assert drawn.code == 0 and len((tmp_path / "map.csv").read_text().splitlines()) == 9
     assert command("map", run, "--picture", tmp_path / "map.svg").code == 2
+    typed = command("map", run, "--picture", tmp_path / "t.svg", "--colour", "role", "--method", "umap", "--json")
+    assert json.loads(typed.out)["explained"] is None and "tail of next" in (tmp_path / "t.svg").read_text()
 
 
 def test_extend_writes_a_run_that_answers(command, run: Path, tmp_path: Path) -> None:

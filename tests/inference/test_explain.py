@@ -8,6 +8,7 @@ import torch
 
 from tests.inference.runs import line, on_a_line, trained
 from transa.analysis.entity_map import entity_map
+from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.inference import Trained, explain, neighbours
 from transa.inference.residual import metric_of, parts, transformed
@@ -110,3 +111,37 @@ def test_the_map_keeps_the_largest_directions() -> None:
     assert np.allclose(np.abs(np.diff(found.places[:, 0])), 1) and np.allclose(found.places[:, 1], 0)
     assert found.frame().column_names == ["key", "name", "x", "y", "degree"]
     assert found.degrees.sum() == 2 * len(line().train)
+
+
+def test_the_map_knows_types_by_role_or_by_a_relation() -> None:
+    graph = KnowledgeGraph.from_triples(
+        [("a", "likes", "b"), ("a", "likes", "c"), ("a", "is", "cat"), ("b", "is", "cat"), ("b", "is", "dog")]
+    )
+    vectors = np.random.default_rng(0).random((len(graph.entities), 3), np.float32)
+    one = Trained(build("transe", len(graph.entities), 2, 3).initialise(0), graph)
+    one.model.entity.vector[:] = torch.from_numpy(vectors)
+    kinds = dict(zip(graph.entities, entity_map(one, colour="is").types, strict=True))
+    assert kinds == {"a": "cat", "b": "cat", "c": None, "cat": None, "dog": None}
+    roles = dict(zip(graph.entities, entity_map(one, colour="role").types, strict=True))
+    assert roles == {
+        "a": "head of likes",
+        "b": "head of is",
+        "c": "tail of likes",
+        "cat": "tail of is",
+        "dog": "tail of is",
+    }
+    assert entity_map(one, colour="is").frame().column_names[-1] == "type"
+
+
+def test_umap_keeps_clusters_apart_and_repeats_itself() -> None:
+    graph = KnowledgeGraph.from_triples([(f"e{i}", "next", f"e{i + 1}") for i in range(39)])
+    one = Trained(build("transe", 40, 1, 5).initialise(0), graph)
+    ids = np.array([int(key[1:]) for key in graph.entities])
+    vectors = np.random.default_rng(0).normal(size=(40, 5)) + 20 * (ids % 2)[:, None]
+    one.model.entity.vector[:] = torch.from_numpy(vectors).float()
+    found = entity_map(one, "umap", seed=3)
+    again = entity_map(one, "umap", seed=3)
+    assert np.array_equal(found.places, again.places) and found.explained is None
+    centres = np.stack([found.places[ids % 2 == side].mean(0) for side in (0, 1)])
+    distances = np.linalg.norm(found.places[:, None] - centres, axis=2)
+    assert (distances.argmin(1) == ids % 2).all()

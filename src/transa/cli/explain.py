@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,14 @@ from transa.cli.train import note_compiling
 
 if TYPE_CHECKING:
     from transa.inference.explain import Explanation
+
+
+class Layout(StrEnum):
+    """How vectors are laid out in the plane."""
+
+    pca = "pca"
+    umap = "umap"
+
 
 Picture = Annotated[Path | None, typer.Option("--picture", metavar="FILE", help="Draw it: .png, .svg or .pdf.")]
 
@@ -68,8 +77,8 @@ def neighbours(
     as_json: Json = False,
 ) -> None:
     """List the entities nearest to one, by their vectors or under a relation's metric."""
-    from transa.cli.output import emit_json, note, table
-    from transa.evaluation.tables import check_target, write_table
+    from transa.cli.output import deliver, note, table
+    from transa.evaluation.tables import check_target
     from transa.inference import Trained
     from transa.inference.neighbours import neighbours as nearest
 
@@ -78,28 +87,44 @@ def neighbours(
     found = nearest(Trained.open(run), entity, relation, top=top)
     if not len(found):
         note("the graph has no other entity")
-    if out is not None:
-        write_table(found.frame(), out, overwrite=overwrite)
-    if as_json:
-        emit_json({"run": str(run), "entity": found.entity, "relation": found.relation, "neighbours": found.rows()})
-    elif out is not None:
-        typer.echo(f"Written: {out}")
-    elif len(found):
+
+    def show() -> None:
         under = "" if found.relation is None else f" under {found.relation}"
         rows = [(each.name, f"{each.distance:.4g}", each.degree) for each in found.nearest]
-        table(f"Nearest to {found.entity}{under}", ("entity", "distance", "triples"), rows)
+        if rows:
+            table(f"Nearest to {found.entity}{under}", ("entity", "distance", "triples"), rows)
+
+    deliver(
+        found.frame,
+        lambda: {"run": str(run), "entity": found.entity, "relation": found.relation, "neighbours": found.rows()},
+        show,
+        out=out,
+        overwrite=overwrite,
+        as_json=as_json,
+    )
 
 
 def entity_map(
     run: Run,
     picture: Annotated[Path, typer.Option(metavar="FILE", help="The picture: .png, .svg or .pdf.")],
+    method: Annotated[
+        Layout, typer.Option(help="Main directions, or near neighbours kept near (needs transa[umap]).")
+    ] = Layout.pca,
+    colour: Annotated[
+        str,
+        typer.Option(
+            metavar="degree|role|RELATION",
+            help="By training triples, by the side of a relation where an entity stands most often, or by what a relation leads to.",
+        ),
+    ] = "degree",
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Also write coordinates: .csv, .tsv or .parquet.")
     ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of UMAP.")] = 0,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Draw all entities in the plane (PCA), coloured by their number of training triples."""
+    """Draw all entities in the plane, by PCA or UMAP, coloured by degree or by type."""
     from transa.analysis.entity_map import entity_map as map_entities
     from transa.analysis.entity_map import plot_map
     from transa.analysis.style import SUFFIXES
@@ -110,17 +135,17 @@ def entity_map(
     check_target(picture, SUFFIXES, overwrite=overwrite)
     if out is not None:
         check_target(out, overwrite=overwrite)
-    found = map_entities(Trained.open(run))
+    found = map_entities(Trained.open(run), method.value, colour, seed=seed)
     plot_map(found, picture, overwrite=overwrite)
     if out is not None:
         write_table(found.frame(), out, overwrite=overwrite)
     if as_json:
-        emit_json(
-            {"run": str(run), "entities": len(found.entities), "explained": found.explained, "picture": str(picture)}
-        )
+        figures = {"method": method.value, "entities": len(found.entities), "explained": found.explained}
+        emit_json({"run": str(run), **figures, "picture": str(picture)})
         return
-    first, second = found.explained
-    typer.echo(f"Two directions hold {first:.0%} and {second:.0%} of the variance.")
+    if found.explained is not None:
+        first, second = found.explained
+        typer.echo(f"Two directions hold {first:.0%} and {second:.0%} of the variance.")
     for written in (picture, out):
         if written is not None:
             typer.echo(f"Written: {written}")

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from transa.training.memory import Need
 
 IgnoreMemory = Annotated[bool, typer.Option("--ignore-memory", help="Go on where there seems to be too little.")]
@@ -55,6 +58,28 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -
     console = Console()
     console.print(Text(title, style="bold"), soft_wrap=True)  # a long path stays in one piece
     console.print(drawn)
+
+
+def deliver(
+    frame: Callable[[], pa.Table],
+    report: Callable[[], dict[str, Any]],
+    show: Callable[[], None],
+    *,
+    out: Path | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Give a result in the way that was asked for: a table in a file, a JSON object, or something to read."""
+    from transa.evaluation.tables import write_table
+
+    if out is not None:
+        write_table(frame(), out, overwrite=overwrite)
+    if as_json:
+        emit_json(report())
+    elif out is not None:
+        typer.echo(f"Written: {out}")
+    else:
+        show()
 
 
 @contextmanager

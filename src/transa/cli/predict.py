@@ -50,9 +50,9 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Answer (head, relation, ?), (?, relation, tail) or (head, ?, tail)."""
-    from transa.cli.output import emit_json, note, table
+    from transa.cli.output import deliver, note, table
     from transa.errors import InputError
-    from transa.evaluation.tables import check_target, write_table
+    from transa.evaluation.tables import check_target
     from transa.inference import Trained
     from transa.inference.predict import Question, answer, frame_of, read_questions
 
@@ -67,28 +67,23 @@ def predict(
     note(*trained.notes)
     left = f"no answer is left{' that is new' if new_only else ''}{' in range' if in_range else ''}"
     note(*(f"{each.question}: {left}" for each in answers if not each))
-    if out is not None:
-        write_table(frame_of(answers), out, overwrite=overwrite)
-    if as_json:
-        emit_json(
-            {
-                "run": str(run),
-                "notes": list(trained.notes),
-                "questions": [
-                    {"question": vars(each.question), "asked": each.question.asked, "answers": list(map(vars, each))}
-                    for each in answers
-                ],
-            }
-        )
-    elif out is None:
+
+    def report() -> dict[str, Any]:
+        found = [
+            {"question": vars(each.question), "asked": each.question.asked, "answers": list(map(vars, each))}
+            for each in answers
+        ]
+        return {"run": str(run), "notes": list(trained.notes), "questions": found}
+
+    def show() -> None:
         for each in filter(None, answers):
             rows = [
                 (place, _called(found.key, found.name), *_figures(found.score, found.probability), _known(found.known))
                 for place, found in enumerate(each, start=1)
             ]
             table(str(each.question), ("", each.question.asked, "score", "probability", ""), rows)
-    if out is not None and not as_json:
-        typer.echo(f"Written: {out}")
+
+    deliver(lambda: frame_of(answers), report, show, out=out, overwrite=overwrite, as_json=as_json)
 
 
 def check(
@@ -103,9 +98,9 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Say of each triple of a file whether it is true, with probability and threshold."""
-    from transa.cli.output import emit_json, note
+    from transa.cli.output import deliver, note
     from transa.errors import InputError
-    from transa.evaluation.tables import check_target, write_table
+    from transa.evaluation.tables import check_target
     from transa.inference import Trained
     from transa.inference.check import check as check_triples
     from transa.inference.check import read_triples
@@ -120,14 +115,14 @@ def check(
         raise InputError(str(error), path=file) from None
     note(*trained.notes)
     below = [] if fail_below is None else checked.below(fail_below)
-    if out is not None:
-        write_table(checked.frame(), out, overwrite=overwrite)
-    if as_json:
-        emit_json({"run": str(run), "notes": list(trained.notes), "below": len(below), "triples": checked.rows()})
-    elif out is None:
-        _show(trained, f"{len(checked):,} triples", checked)
-    if out is not None and not as_json:
-        typer.echo(f"Written: {out}")
+    deliver(
+        checked.frame,
+        lambda: {"run": str(run), "notes": list(trained.notes), "below": len(below), "triples": checked.rows()},
+        lambda: _show(trained, f"{len(checked):,} triples", checked),
+        out=out,
+        overwrite=overwrite,
+        as_json=as_json,
+    )
     if below:
         note(f"less probable than {fail_below}: {len(below):,} of {len(checked):,} triples")
         raise typer.Exit(1)
@@ -149,8 +144,8 @@ def discover(
     as_json: Json = False,
 ) -> None:
     """Find the most probable new facts of the whole graph, or the least probable ones it holds."""
-    from transa.cli.output import emit_json, note, progress_bar
-    from transa.evaluation.tables import check_target, write_table
+    from transa.cli.output import deliver, note, progress_bar
+    from transa.evaluation.tables import check_target
     from transa.inference import Trained
     from transa.inference.discover import discover as discover_facts
     from transa.inference.discover import doubtful, pairs
@@ -168,20 +163,24 @@ def discover(
     note(*trained.notes)
     if not len(found):
         note("nothing was found: there is no such fact" if errors else NOTHING_NEW)
-    if out is not None:
-        write_table(found.frame(), out, overwrite=overwrite)
-    if as_json:
-        emit_json({"run": str(run), "notes": list(trained.notes), "triples": found.rows()})
-    elif out is None and len(found):
-        _show(trained, "The least probable facts" if errors else "The most probable new facts", found, known=False)
-    if out is not None and not as_json:
-        typer.echo(f"Written: {out}")
+    deliver(
+        found.frame,
+        lambda: {"run": str(run), "notes": list(trained.notes), "triples": found.rows()},
+        lambda: _show(
+            trained, "The least probable facts" if errors else "The most probable new facts", found, known=False
+        ),
+        out=out,
+        overwrite=overwrite,
+        as_json=as_json,
+    )
 
 
 def _show(trained: Trained, title: str, checked: Any, *, known: bool = True) -> None:
-    """Show triples; `known` is whether to say which of them the graph holds."""
+    """Show triples, if there are any; `known` is whether to say which of them the graph holds."""
     from transa.cli.output import table
 
+    if not len(checked):
+        return
     entities, relations = trained.graph.entities, trained.graph.relations
     rows = [
         (

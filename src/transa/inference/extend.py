@@ -7,36 +7,19 @@ takes some steps down the training loss from there. Old entities keep their ids 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import torch
-from torch import Tensor
 
-from transa.data import Corruptor, KnowledgeGraph, Vocabulary
+from transa.data import KnowledgeGraph, Vocabulary
 from transa.data.graph import Triples
 from transa.errors import InputError
+from transa.inference.placement import grown_model, settle
 from transa.inference.trained import Trained
-from transa.kernels.codes import ADAGRAD_ROW
-from transa.models import Model, Rows
-from transa.models.adaptive_metric import AdaptiveMetric
-from transa.models.transa import TransA
-from transa.models.transe import TransE
-from transa.models.transh import TransH
-from transa.models.um import UM
+from transa.models import Model
 from transa.training import Options, Progress, Recipe, RunFolder, Trainer
-from transa.training.losses import LOSSES, loss_of
-from transa.training.optimizers import update_rows
-from transa.training.settings import table_settings
-
-#: Triples of one step, at most.
-BATCH = 4096
-#: Random numbers of its own for corruptions.
-PURPOSE = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +100,10 @@ def extend(
             raise InputError(f"{name}: expected 0 or more, found {value}")
     graph, added, repeated = grow_graph(trained, triples)
     old = len(trained.graph.entities)
-    model = _grown(trained.model, graph, added, old)
+    model = grown_model(trained.model, graph, added, old)
     losses = None
     if len(graph.entities) > old:
-        losses = _settle(model, graph, added, old, recipe, steps, seed)
+        losses = settle(model, graph, added, old, recipe, steps, seed)
     if refine:
         model = _refine(trained, model, graph, recipe, refine, options, folder, watch)
     elif folder is not None:
@@ -174,142 +157,6 @@ def _appended(vocabulary: Vocabulary, new: list[str]) -> Vocabulary:
         for column in (vocabulary.names, vocabulary.descriptions)
     ]
     return Vocabulary([*vocabulary, *new], *columns)
-
-
-# ---------------------------------------------------------------------- where new entities begin
-
-
-def _grown(model: Model, graph: KnowledgeGraph, added: Triples, old: int) -> Model:
-    """Return a copy of the model with rows for new entities, in which they stand where their triples say."""
-    grown = copy(model)
-    grown.num_entities = len(graph.entities)
-    more = grown.num_entities - old
-    for role in ("relation", "shared"):
-        setattr(grown, role, Rows({name: table.detach().clone() for name, table in getattr(model, role).items()}))
-    grown.entity = Rows()
-    for name, table in model.entity.items():
-        middle = table.detach().mean(0, keepdim=True)
-        grown.entity[name] = torch.cat([table.detach(), middle.expand(more, *middle.shape[1:])]).clone()
-    if more:
-        _place(grown, graph, added, old)
-    return grown
-
-
-def _place(model: Model, graph: KnowledgeGraph, added: Triples, old: int) -> None:
-    """Give new entities the mean of what their triples say, those next to old ones first, then those next to these."""
-    vectors = model.entity.vector
-    placed = np.arange(model.num_entities) < old
-    peers = None if _translates(model) else _peers(model, graph, old)
-    while True:
-        total = torch.zeros_like(vectors[old:])
-        count = np.zeros(model.num_entities - old)
-        for side, other, sign in ((0, 2, -1.0), (2, 0, 1.0)):
-            rows = added[~placed[added[:, side]] & (placed[added[:, other]] | (peers is not None))]
-            edges = torch.from_numpy(rows[:, 1].astype(np.int64))
-            if peers is not None:
-                said = peers[side][edges]
-            else:
-                shift = sign * model.relation.vector[edges] if "vector" in model.relation else 0.0
-                said = vectors[torch.from_numpy(rows[:, other].astype(np.int64))] + shift
-            total.index_add_(0, torch.from_numpy(rows[:, side].astype(np.int64) - old), said)
-            np.add.at(count, rows[:, side] - old, 1)
-        found = np.flatnonzero(count)
-        if not len(found):
-            return
-        chosen = torch.from_numpy(found)
-        vectors[old + chosen] = total[chosen] / torch.from_numpy(count[found]).to(vectors).unsqueeze(1)
-        placed[old + found] = True
-
-
-def _translates(model: Model) -> bool:
-    """Tell whether h + r is where the model expects t, in the space of entities."""
-    return isinstance(model, UM | TransE | TransH | TransA | AdaptiveMetric)
-
-
-def _peers(model: Model, graph: KnowledgeGraph, old: int) -> dict[int, Tensor]:
-    """Return for each side and relation the mean vector of the entities that stand there: a start for any model."""
-    found = {}
-    rows = graph.train[(graph.train[:, [0, 2]] < old).all(axis=1)]
-    edges = torch.from_numpy(rows[:, 1].astype(np.int64))
-    for side in (0, 2):
-        ends = torch.from_numpy(rows[:, side].astype(np.int64))
-        total = torch.zeros(model.num_relations, model.dim, dtype=model.entity.vector.dtype)
-        total.index_add_(0, edges, model.entity.vector[ends])
-        count = torch.bincount(edges, minlength=model.num_relations).clamp(min=1)
-        found[side] = total / count.unsqueeze(1)
-    return found
-
-
-# ---------------------------------------------------------------------- a few steps
-
-
-def _settle(
-    model: Model, graph: KnowledgeGraph, added: Triples, old: int, recipe: Recipe, steps: int, seed: int
-) -> tuple[float, float]:
-    """Move new entities down the loss of their triples; return it before and after.
-
-    Steps are those of Adagrad with one sum a row, a tenth of an entity vector's usual entry long at first: whatever the
-    recipe's own optimiser is, its rate is meant for many rounds over all triples.
-    """
-    mine = added[(added[:, [0, 2]] >= old).any(axis=1)]
-    corruptor = Corruptor(
-        graph.training_facts, recipe.sampling, seed, purpose=PURPOSE, typed=recipe.candidates == "typed"
-    )
-    constraints = {name: setting.constraint for name, setting in table_settings(model, recipe).items()}
-    sums = {name: torch.zeros(len(table) - old, 1, dtype=table.dtype) for name, table in model.entity.items()}
-    rates = {name: 0.1 * float(table[:old].square().mean().sqrt()) for name, table in model.entity.items()}
-    first = _loss(model, corruptor, mine, recipe, old, 0)[0]
-    start = {name: table[old:].clone() for name, table in model.entity.items()}
-    random = np.random.default_rng(seed)
-    for step in range(1, steps + 1):
-        rows = mine if len(mine) <= BATCH else mine[random.choice(len(mine), BATCH, replace=False)]
-        _, gradients = _loss(model, corruptor, rows, recipe, old, step)
-        for name, gradient in gradients.items():
-            table, shape = model.entity[name], model.entity[name][old:].shape
-            moved = update_rows(
-                ADAGRAD_ROW,
-                rates[name] * (1 - (step - 1) / steps),
-                recipe.penalty,
-                constraints.get(f"entity.{name}", 0),
-                step,
-                table[old:].reshape(shape[0], -1),
-                gradient.reshape(shape[0], -1),
-                sums[name],
-                sums[name],
-            )
-            table[old:] = moved.reshape(shape)
-    last = _loss(model, corruptor, mine, recipe, old, 0)[0]
-    if last > first:  # the start was better, by the same corruptions
-        for name, table in model.entity.items():
-            table[old:] = start[name]
-    return first, min(first, last)
-
-
-def _loss(
-    model: Model, corruptor: Corruptor, triples: Triples, recipe: Recipe, old: int, number: int
-) -> tuple[float, dict[str, Tensor]]:
-    """Return the mean loss of some triples, and the gradient of its sum for the rows of new entities."""
-    wrong = corruptor.corrupt(triples, recipe.negatives, round=number)
-    every = np.concatenate([triples[:, None], wrong], axis=1)
-    touched, places = np.unique(every[..., [0, 2]], return_inverse=True)
-    places = places.reshape(*every.shape[:2], 2)
-    known = int(np.searchsorted(touched, old))
-    some = copy(model)
-    ids = torch.from_numpy(touched.astype(np.int64))
-    leaves = {name: table[old:].clone().requires_grad_() for name, table in model.entity.items()}
-    some.entity = Rows(
-        {name: torch.cat([table[ids[:known]], leaves[name][ids[known:] - old]]) for name, table in model.entity.items()}
-    )
-    some.num_entities = len(touched)
-    asked: npt.NDArray[Any] = np.stack([places[..., 0], every[..., 1], places[..., 1]], axis=-1).astype(np.int64)
-    scores = some.score_triples(torch.from_numpy(asked.reshape(-1, 3))).reshape(asked.shape[:2])
-    losses, _ = loss_of(LOSSES[recipe.loss], recipe.margin, recipe.temperature, scores[:, 0], scores[:, 1:])
-    losses.sum().backward()  # type: ignore[no-untyped-call]
-    gradients = {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
-    return float(losses.detach().mean()), gradients
-
-
-# ---------------------------------------------------------------------- training that goes on
 
 
 def _refine(

@@ -11,6 +11,7 @@ from numba import njit, prange
 
 from transa.kernels.cache import kernel
 from transa.kernels.codes import L1
+from transa.kernels.exact import residuals_of
 from transa.kernels.scores import FAST
 
 #: Queries that go through the entities at the same time.
@@ -55,77 +56,6 @@ def spectra(metric, wanted):  # type: ignore[no-untyped-def]
         if whole.min() < 0:
             ranges[relation, 4] = np.abs(whole).sum(1).max()
     return axes, values, ranges
-
-
-@njit(fastmath=FAST, forceinline=True)
-def fill_queries(block, end, sign, fixed, relations, entities, shifts, query, rounded):  # type: ignore[no-untyped-def]
-    """Write a block of queries, in double precision and rounded."""
-    for q in range(block, end):
-        for i in range(entities.shape[1]):
-            value = np.float64(entities[fixed[q], i]) + sign * np.float64(shifts[relations[q], i])
-            query[q - block, i] = value
-            rounded[q - block, i] = value
-
-
-@njit(forceinline=True)
-def exact_score(kind, query, b, entities, x, metric, relation, squared, signed, scratch):  # type: ignore[no-untyped-def]
-    """Return the score in double precision; no sum is reordered, so that equal entities have equal scores wherever they stand."""
-    size = entities.shape[1]
-    total = 0.0
-    if metric is None:
-        for i in range(size):
-            e = query[b, i] - np.float64(entities[x, i])
-            total += abs(e) if kind == L1 else e * e
-    elif squared is not None:
-        for i in range(size):
-            e = query[b, i] - np.float64(entities[x, i])
-            scratch[0, i] = e if signed is not None else abs(e)
-            scratch[1, i] = 0.0
-        for i in range(size):
-            for j in range(size):
-                scratch[1, j] += scratch[0, i] * np.float64(metric[relation, i, j])
-        for i in range(size):
-            total += scratch[0, i] * scratch[1, i]
-    else:
-        for i in range(size):
-            e = abs(query[b, i] - np.float64(entities[x, i]))
-            scratch[0, i] = e
-            total += np.float64(metric[relation, 0, i]) * e * e
-        for m in range(1, metric.shape[1]):
-            part = 0.0
-            for i in range(size):
-                part += np.float64(metric[relation, m, i]) * scratch[0, i]
-            total += part * part
-    return total
-
-
-@njit(forceinline=True)
-def extent_of(kind, query, b, reach, metric, squared, relation, signed):  # type: ignore[no-untyped-def]
-    """Return the score of a residual that no entity exceeds, all terms taken absolute: what rounding errors are relative to.
-
-    A sum of k products has an error of at most k roundoffs of the sum of its absolute terms (Higham 2002); squares of sums have twice
-    that, and the rounding of the residual and of the limits compared with comes on top.
-    """
-    size = query.shape[1]
-    total = 0.0
-    for i in range(size):
-        e = abs(query[b, i]) + reach[i]
-        if metric is None:
-            total += e if kind == L1 else e * e
-        elif squared is not None:
-            for j in range(size):
-                total += e * abs(metric[relation, i, j]) * (abs(query[b, j]) + reach[j])
-        else:
-            total += abs(metric[relation, 0, i]) * e * e
-    if metric is not None and squared is None:
-        for m in range(1, metric.shape[1]):
-            part = 0.0
-            for i in range(size):
-                part += abs(metric[relation, m, i]) * (abs(query[b, i]) + reach[i])
-            total += part * part
-    if signed is not None:
-        total *= 4
-    return total
 
 
 @njit(forceinline=True)
@@ -348,15 +278,3 @@ def tighten(fully, rounded, entities, begin, metric, spectrum, relation, lower, 
                     square -= part
                 lower[queries[entry], rows[entry]] = value + like(ranges[relation, 2]) * square - error
                 upper[queries[entry], rows[entry]] = value + like(ranges[relation, 3]) * square + error
-
-
-@njit(fastmath=FAST, forceinline=True)
-def residuals_of(query, entities, begin, queries, rows, start, stop, signed):  # type: ignore[no-untyped-def]
-    """Return the residuals of listed pairs of query and entity, or their absolute values, in the precision of the query."""
-    residuals = np.empty((stop - start, entities.shape[1]), query.dtype)
-    for entry in range(start, stop):
-        b, x = queries[entry], begin + rows[entry]
-        for i in range(entities.shape[1]):
-            e = query[b, i] - query.dtype.type(entities[x, i])
-            residuals[entry - start, i] = e if signed is not None else abs(e)
-    return residuals

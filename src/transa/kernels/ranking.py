@@ -26,17 +26,14 @@ from transa.kernels.bounds import (
     ROWS,
     bound,
     bound_signed,
-    exact_score,
-    extent_of,
-    fill_queries,
     keep_open,
     list_open,
-    residuals_of,
     row_products,
     slack_of,
     tighten,
 )
 from transa.kernels.cache import kernel
+from transa.kernels.exact import exact_score, extent_of, fill_queries, heaviest_row, residuals_of
 from transa.kernels.facts import find
 from transa.kernels.scores import FAST
 
@@ -94,8 +91,10 @@ def count_better(  # type: ignore[no-untyped-def]
         listed = np.zeros((BLOCK, 0 if squared is None else chunk), np.bool_)
         queries = np.empty(listed.size, np.int32)
         rows = np.empty(listed.size, np.int32)
+        heaviest = 0.0
         if squared is not None:
             precise = metric[relation].astype(np.float64)
+            heaviest = heaviest_row(metric, relation)
         for begin in range(0, len(entities), chunk):
             width = min(chunk, len(entities) - begin)
             if signed is not None:
@@ -107,7 +106,7 @@ def count_better(  # type: ignore[no-untyped-def]
                 for q in range(block, end):
                     if begin == 0:
                         extents[q - first] = extent_of(
-                            kind, query, q - block, reach, metric, squared, relations[q], signed
+                            kind, query, q - block, reach, metric, squared, heaviest, relations[q], signed
                         )
                         slacks[q - first] = slack_of(
                             query, q - block, reach, spectrum, relations[q], errors, extents[q - first]
@@ -243,6 +242,9 @@ def best_answers(  # type: ignore[no-untyped-def]
         listed = np.zeros((BLOCK, 0 if squared is None else chunk), np.bool_)
         queries = np.empty(listed.size, np.int32)
         rows = np.empty(listed.size, np.int32)
+        heaviest = 0.0
+        if squared is not None:
+            heaviest = heaviest_row(metric, relation)
         for q in range(first, last):
             answers[q] = -1
             scores[q] = np.inf
@@ -263,7 +265,7 @@ def best_answers(  # type: ignore[no-untyped-def]
                 for q in range(block, end):
                     b = q - block
                     if begin == 0:
-                        extent = extent_of(kind, query, b, reach, metric, squared, relations[q], signed)
+                        extent = extent_of(kind, query, b, reach, metric, squared, heaviest, relations[q], signed)
                         slacks[q - first] = slack_of(query, b, reach, spectrum, relations[q], errors, extent)
                     from_known = find(known, starts[q], stops[q], begin)
                     to_known = find(known, from_known, stops[q], begin + width)
@@ -309,10 +311,13 @@ def best_answers(  # type: ignore[no-untyped-def]
                                 answers[q, place] = begin + x
 
 
-@njit(forceinline=True)
+@njit(fastmath=FAST, forceinline=True)
 def _limit(last, upper, number, slack):  # type: ignore[no-untyped-def]
     """Return a score that the last of the answers sought does not exceed: that of the last found, or from bounds."""
-    if len(upper) < number:
+    better = 0
+    for x in range(len(upper)):
+        better += upper[x] < last
+    if better < number:
         return last
     return min(last, np.float64(np.partition(upper, number - 1)[number - 1]) + slack)
 

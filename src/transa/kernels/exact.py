@@ -1,0 +1,103 @@
+"""Queries, residuals and scores in double precision, which decide, and what their rounding errors are relative to."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from transa.kernels.codes import L1
+from transa.kernels.scores import FAST
+
+
+@njit(fastmath=FAST, forceinline=True)
+def fill_queries(block, end, sign, fixed, relations, entities, shifts, query, rounded):  # type: ignore[no-untyped-def]
+    """Write a block of queries, in double precision and rounded."""
+    for q in range(block, end):
+        for i in range(entities.shape[1]):
+            value = np.float64(entities[fixed[q], i]) + sign * np.float64(shifts[relations[q], i])
+            query[q - block, i] = value
+            rounded[q - block, i] = value
+
+
+@njit(forceinline=True)
+def exact_score(kind, query, b, entities, x, metric, relation, squared, signed, scratch):  # type: ignore[no-untyped-def]
+    """Return the score in double precision; no sum is reordered, so that equal entities have equal scores wherever they stand."""
+    size = entities.shape[1]
+    total = 0.0
+    if metric is None:
+        for i in range(size):
+            e = query[b, i] - np.float64(entities[x, i])
+            total += abs(e) if kind == L1 else e * e
+    elif squared is not None:
+        for i in range(size):
+            e = query[b, i] - np.float64(entities[x, i])
+            scratch[0, i] = e if signed is not None else abs(e)
+            scratch[1, i] = 0.0
+        for i in range(size):
+            for j in range(size):
+                scratch[1, j] += scratch[0, i] * np.float64(metric[relation, i, j])
+        for i in range(size):
+            total += scratch[0, i] * scratch[1, i]
+    else:
+        for i in range(size):
+            e = abs(query[b, i] - np.float64(entities[x, i]))
+            scratch[0, i] = e
+            total += np.float64(metric[relation, 0, i]) * e * e
+        for m in range(1, metric.shape[1]):
+            part = 0.0
+            for i in range(size):
+                part += np.float64(metric[relation, m, i]) * scratch[0, i]
+            total += part * part
+    return total
+
+
+@njit(fastmath=FAST, forceinline=True)
+def heaviest_row(metric, relation):  # type: ignore[no-untyped-def]
+    """Return the largest sum of absolute entries in a row of W_r, which no eigenvalue of ``|W_r|`` exceeds."""
+    heaviest = 0.0
+    for i in range(metric.shape[1]):
+        total = 0.0
+        for j in range(metric.shape[2]):
+            total += abs(metric[relation, i, j])
+        heaviest = max(heaviest, total)
+    return heaviest
+
+
+@njit(forceinline=True)
+def extent_of(kind, query, b, reach, metric, squared, heaviest, relation, signed):  # type: ignore[no-untyped-def]
+    """Return what no entity's score exceeds, all its terms taken absolute: what rounding errors are relative to.
+
+    A sum of k products has an error of at most k roundoffs of the sum of its absolute terms (Higham 2002); squares of sums have twice
+    that, and the rounding of the residual and of the limits compared with comes on top.
+    """
+    size = query.shape[1]
+    total = 0.0
+    for i in range(size):
+        e = abs(query[b, i]) + reach[i]
+        if metric is None:
+            total += e if kind == L1 else e * e
+        elif squared is not None:
+            total += heaviest * e * e
+        else:
+            total += abs(metric[relation, 0, i]) * e * e
+    if metric is not None and squared is None:
+        for m in range(1, metric.shape[1]):
+            part = 0.0
+            for i in range(size):
+                part += abs(metric[relation, m, i]) * (abs(query[b, i]) + reach[i])
+            total += part * part
+    if signed is not None:
+        total *= 4
+    return total
+
+
+@njit(fastmath=FAST, forceinline=True)
+def residuals_of(query, entities, begin, queries, rows, start, stop, signed):  # type: ignore[no-untyped-def]
+    """Return the residuals of listed pairs of query and entity, or their absolute values, in the precision of the query."""
+    residuals = np.empty((stop - start, entities.shape[1]), query.dtype)
+    for entry in range(start, stop):
+        b, x = queries[entry], begin + rows[entry]
+        for i in range(entities.shape[1]):
+            e = query[b, i] - query.dtype.type(entities[x, i])
+            residuals[entry - start, i] = e if signed is not None else abs(e)
+    return residuals
