@@ -90,6 +90,7 @@ SHARES = {
     "run: resume": 0.05,
     "recipe": 2.0,
     "questions": 2.0,
+    "questions.parquet": 1.0,
 }
 
 
@@ -163,6 +164,7 @@ def targets() -> dict[str, Target]:
         *_run_targets(),
         Target("recipe", {"mine.toml": RECIPE}, _recipe, {"mine.toml": _byte_change}),
         Target("questions", {"ask.csv": QUESTIONS}, _ask, {"ask.csv": _byte_change}),
+        Target("questions.parquet", {"ask.parquet": _parquet()}, _ask, {"ask.parquet": _byte_change}),
     ]
     return {target.name: target for target in found}
 
@@ -333,4 +335,4 @@ def _recipe(folder: Path) -> None:
 def _ask(folder: Path) -> None:
     from transa.inference.predict import read_questions
 
-    read_questions(folder / "ask.csv")
+    read_questions(next(folder.glob("ask.*")))

@@ -20,6 +20,7 @@ import pytest
 from transa.data import KnowledgeGraph, load
 from transa.data.readers import streams
 from transa.errors import InputError, suggest
+from transa.inference.predict import read_questions
 
 STATEMENT = "<http://a/x> <http://a/p> "
 XML = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:a="http://a/">'
@@ -186,6 +187,24 @@ def test_a_parquet_file_of_endless_rows_is_refused(tmp_path: Path) -> None:
             writer.write_table(table)
     assert (tmp_path / "t.parquet").stat().st_size < 200_000
     refused(tmp_path / "t.parquet", "unpacks to more than 100 times its size")
+
+
+def test_questions_in_a_parquet_file_of_endless_rows_are_refused(tmp_path: Path) -> None:
+    column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000_000, np.int32)), pa.array(["a"]))
+    pq.write_table(pa.table({"head": column, "relation": column, "tail": column}), tmp_path / "ask.parquet")
+    with pytest.raises(InputError, match=r"ask\.parquet.*unpacks to more than 100 times its size"):
+        read_questions(tmp_path / "ask.parquet")
+
+
+def test_names_of_columns_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"head": ["a"], "relation": ["r"], "other": ["b"]}), tmp_path / "whole.parquet", store_schema=False
+    )
+    whole = (tmp_path / "whole.parquet").read_bytes()
+    (tmp_path / "t.parquet").write_bytes(whole.replace(b"other", b"\xff\xfe\xfd\xfc\xfb"))
+    refused(tmp_path / "t.parquet", "the name of a column is not UTF-8")
+    with pytest.raises(InputError, match="the name of a column is not UTF-8"):
+        read_questions(tmp_path / "t.parquet")
 
 
 @pytest.mark.parametrize("said", [b"{", b"[]", b"7", b"null", b"\xff", b"[" * 100_000, b'{"index_columns": 7}'])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from transa.data.readers.parquet import checked_schema
 from transa.data.readers.rows import records
 from transa.data.readers.streams import check_exists, format_suffix, reading
 from transa.errors import InputError, quote
@@ -57,7 +58,9 @@ def _parquet(path: Path) -> Iterator[list[str]]:
 
     with reading(path):
         try:
+            checked_schema(path)
             table = pq.read_table(path, partitioning=None)
+            table.validate(full=True)
         except pa.ArrowException as error:
             raise InputError(f"not a readable Parquet file ({error})", path=path) from None
     yield list(table.column_names)

@@ -34,14 +34,19 @@ def read_parquet(path: Path, options: TextOptions | None = None) -> TripleTable:
 
 
 def checked_schema(path: Path) -> pa.Schema:
-    """Return the schema of a Parquet file, having looked whether all of it fits into memory."""
+    """Return the schema of a Parquet file, having looked whether all of it fits into memory and its columns have names."""
     check_regular(path)
     if path.is_dir():
         raise IsADirectoryError
-    metadata = pq.read_metadata(path)
+    try:
+        metadata = pq.read_metadata(path)
+        schema = metadata.schema.to_arrow_schema()
+        schema.names  # noqa: B018
+    except UnicodeDecodeError as error:
+        raise InputError(f"the name of a column is not UTF-8 ({error})", path=path) from None
     packed = sum(metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups))
     check_unpacked(path, max(packed, ROW * metadata.num_rows))
-    return metadata.schema.to_arrow_schema()
+    return schema
 
 
 def _columns(path: Path, schema: pa.Schema, asked: tuple[str | int, ...] | None) -> list[str]:
