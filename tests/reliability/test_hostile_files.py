@@ -196,6 +196,16 @@ def test_questions_in_a_parquet_file_of_endless_rows_are_refused(tmp_path: Path)
         read_questions(tmp_path / "ask.parquet")
 
 
+def test_a_part_of_a_parquet_file_that_claims_more_rows_than_the_whole_is_refused(tmp_path: Path) -> None:
+    table = pa.table({"head": ["a"] * 3, "relation": ["r"] * 3, "tail": ["b"] * 3})
+    pq.write_table(table, tmp_path / "whole.parquet", store_schema=False)
+    whole = (tmp_path / "whole.parquet").read_bytes()
+    place = whole.rindex(b"\x16\x06")  # of the last field in the thrift footer that is 3: the rows of the row group
+    (tmp_path / "t.parquet").write_bytes(whole[: place + 1] + b"\x7e" + whole[place + 2 :])
+    assert pq.read_metadata(tmp_path / "t.parquet").row_group(0).num_rows == 63
+    refused(tmp_path / "t.parquet", "other numbers of rows than it says")
+
+
 def test_names_of_columns_that_are_no_text_are_refused(tmp_path: Path) -> None:
     pq.write_table(
         pa.table({"head": ["a"], "relation": ["r"], "other": ["b"]}), tmp_path / "whole.parquet", store_schema=False

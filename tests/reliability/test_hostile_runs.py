@@ -217,7 +217,7 @@ def test_tables_of_two_precisions_do_not_mix(run: Path) -> None:
 # ---------------------------------------------------------------------- calibration and state
 
 
-@pytest.mark.parametrize("value", [10**400, None, [], "x", {"0": None}, {"0": 10**400}, {"x": 1.0}])
+@pytest.mark.parametrize("value", [10**400, "9" * 400, "nan", None, [], "x", {"0": None}, {"0": 10**400}, {"x": 1.0}])
 def test_a_calibration_that_is_none_is_made_anew(run: Path, value: Any) -> None:
     whole = Trained.open(run).confidence
     assert whole is not None

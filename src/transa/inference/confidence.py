@@ -73,8 +73,11 @@ class Confidence:
         """Return what `to_dict` described."""
         try:
             thresholds = {int(relation): float(value) for relation, value in values["thresholds"].items()}
+            elsewhere = float(values["global_threshold"])
+            if not np.isfinite([*thresholds.values(), elsewhere]).all():
+                raise ValueError("a threshold is no number")
             calibrator = Calibrator.from_dict(values["calibrator"])
-            return cls(thresholds, float(values["global_threshold"]), calibrator, bool(values["sampled"]))
+            return cls(thresholds, elsewhere, calibrator, bool(values["sampled"]))
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(f"not a calibration ({error})") from None
 

@@ -34,7 +34,10 @@ def read_parquet(path: Path, options: TextOptions | None = None) -> TripleTable:
 
 
 def checked_schema(path: Path) -> pa.Schema:
-    """Return the schema of a Parquet file, having looked whether all of it fits into memory and its columns have names."""
+    """Return the schema of a Parquet file, having looked whether all of it fits into memory and is what it says.
+
+    A part that claims more rows than it has makes pyarrow read for ever.
+    """
     check_regular(path)
     if path.is_dir():
         raise IsADirectoryError
@@ -44,7 +47,10 @@ def checked_schema(path: Path) -> pa.Schema:
         schema.names  # noqa: B018
     except UnicodeDecodeError as error:
         raise InputError(f"the name of a column is not UTF-8 ({error})", path=path) from None
-    packed = sum(metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups))
+    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    if sum(group.num_rows for group in groups) != metadata.num_rows or any(group.num_rows < 0 for group in groups):
+        raise InputError("not a readable Parquet file (its parts have other numbers of rows than it says)", path=path)
+    packed = sum(group.total_byte_size for group in groups)
     check_unpacked(path, max(packed, ROW * metadata.num_rows))
     return schema
 
