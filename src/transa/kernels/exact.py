@@ -21,7 +21,7 @@ def fill_queries(block, end, sign, fixed, relations, entities, shifts, query, ro
 
 @njit(forceinline=True)
 def exact_score(kind, query, b, entities, x, metric, relation, squared, signed, scratch):  # type: ignore[no-untyped-def]
-    """Return the score in double precision; no sum is reordered, so that equal entities have equal scores wherever they stand."""
+    """Return the score in double precision. No sum is reordered, so that equal entities have equal scores wherever they stand."""
     size = entities.shape[1]
     total = 0.0
     if metric is None:
@@ -29,15 +29,19 @@ def exact_score(kind, query, b, entities, x, metric, relation, squared, signed, 
             e = query[b, i] - np.float64(entities[x, i])
             total += abs(e) if kind == L1 else e * e
     elif squared is not None:
+        residual, product = scratch[0], scratch[1]
         for i in range(size):
             e = query[b, i] - np.float64(entities[x, i])
-            scratch[0, i] = e if signed is not None else abs(e)
-            scratch[1, i] = 0.0
-        for i in range(size):
+            residual[i] = e if signed is not None else abs(e)
+            product[i] = 0.0
+        for i in range(0, size - 3, 4):
+            _add_four_rows(product, residual, metric[relation], i)
+        for i in range(size - size % 4, size):
+            e, row = residual[i], metric[relation, i]
             for j in range(size):
-                scratch[1, j] += scratch[0, i] * np.float64(metric[relation, i, j])
+                product[j] += e * np.float64(row[j])
         for i in range(size):
-            total += scratch[0, i] * scratch[1, i]
+            total += residual[i] * product[i]
     else:
         for i in range(size):
             e = abs(query[b, i] - np.float64(entities[x, i]))
@@ -49,6 +53,17 @@ def exact_score(kind, query, b, entities, x, metric, relation, squared, signed, 
                 part += np.float64(metric[relation, m, i]) * scratch[0, i]
             total += part * part
     return total
+
+
+@njit(forceinline=True)
+def _add_four_rows(product, residual, matrix, i):  # type: ignore[no-untyped-def]
+    """Add rows i to i + 3 times their entries of the residual: at once, so that the product is read and written a quarter as often."""
+    e, f, g, h = residual[i], residual[i + 1], residual[i + 2], residual[i + 3]
+    first, second, third, fourth = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
+    for j in range(len(product)):
+        product[j] += (e * np.float64(first[j]) + f * np.float64(second[j])) + (
+            g * np.float64(third[j]) + h * np.float64(fourth[j])
+        )
 
 
 @njit(fastmath=FAST, forceinline=True)
