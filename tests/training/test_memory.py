@@ -46,6 +46,19 @@ def test_every_engine_has_its_formula(model: str) -> None:
     assert large > small > memory_of.PROGRAM
 
 
+def test_negatives_that_a_batch_shares_cost_products_little_and_distances_much() -> None:
+    shared = {"shared_negatives": True, "sampling": "uniform", "negatives": 512, "batch": 1024, "dim": 100}
+    batch = {
+        (model, each["shared_negatives"]): training_need(
+            UMLS, load_recipe(model, None, None, each | {"loss": "softmax"}), Options()
+        ).lasting["batch"]
+        for model in ("sme_linear", "transe")
+        for each in (shared, {**shared, "shared_negatives": False})
+    }
+    assert 10 * batch["sme_linear", True] < batch["sme_linear", False]
+    assert batch["transe", True] > batch["transe", False]
+
+
 def test_too_much_is_refused_with_advice_for_what_needs_most() -> None:
     free = 2_000_000_000
     check_memory(need(dim=50), free)

@@ -32,6 +32,8 @@ NAME, FACT, TRAINED = 150, 100, 140
 COPIES = 3
 #: Arrays of the size of a batch's vectors that autograd holds, and that gradients by hand take.
 AUTOGRAD, BY_HAND = 10, 8
+#: Models whose scores are products, so that negatives which a batch shares are scored without a vector for each pair.
+PRODUCTS = {"sme_linear", "sme_bilinear", "sme_tensor", "lfm", "rescal"}
 
 
 @dataclass(frozen=True)
@@ -133,11 +135,19 @@ def _batch(model: Model, graph: KnowledgeGraph, recipe: Recipe, options: Options
     if recipe.solver == "als":
         pointers = model.num_relations * (model.num_entities + 1) * 8
         return 6 * model.num_entities * model.dim * 8 + pointers + model.num_relations * model.dim**2 * 8
+
+    def touched(ends: int) -> int:
+        """Return how many numbers the rows have that so many ends and the relations of a batch touch."""
+        shared = sum(map(prod, model.shared_tables().values()))
+        return min(model.num_entities, ends) * of_entity + min(model.num_relations, positives) * of_relation + shared
+
+    if recipe.shared_negatives:
+        ends = 2 * positives + negatives
+        pairs = 2 * positives * negatives * (1 if model.name in PRODUCTS else model.dim)
+        return (AUTOGRAD * (pairs + ends * model.dim) + 4 * touched(ends)) * width
     scored = TransE(model.num_entities, model.num_relations, model.dim) if recipe.training_score == "l1" else model
     if options.engine == "torch" or why_not_numba(scored, recipe, options.device):
-        touched = min(model.num_entities, 2 * positives * (1 + negatives)) * of_entity
-        touched += min(model.num_relations, positives) * of_relation + sum(map(prod, model.shared_tables().values()))
-        return AUTOGRAD * vectors + 4 * touched * width
+        return AUTOGRAD * vectors + 4 * touched(2 * positives * (1 + negatives)) * width
     drawn = max(positives, min(len(graph.train), DRAWN // negatives)) * negatives * 5
     kernels = vectors + 2 * positives * model.dim * width + drawn + 8 * 2 * positives * (3 + negatives)
     if scored.by_hand:
