@@ -81,8 +81,9 @@ def test_processes_that_compile_at_once_all_keep_their_code(tmp_path: Path) -> N
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_a_damaged_file_is_compiled_anew(tmp_path: Path, suffix: str) -> None:
     path = write(tmp_path, 0)
-    assert fresh(path)(np.arange(4)) == 6
-    (damaged,) = (tmp_path / "__pycache__").glob(f"*.{suffix}")
+    kernel = fresh(path)
+    assert kernel(np.arange(4)) == 6
+    (damaged,) = Path(kernel.stats.cache_path).glob(f"*.{suffix}")
     damaged.write_bytes(damaged.read_bytes()[:20])
     again = fresh(path)
     assert again(np.arange(4)) == 6
