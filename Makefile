@@ -29,6 +29,7 @@ reliability: $(VENV)/.installed-test
 	$(BIN)/python reliability/memory.py
 	$(BIN)/python reliability/fuzz.py --inputs 1000000
 	$(BIN)/python reliability/soak.py --minutes 60
+	$(MAKE) test-lowest
 
 # The tests that lean most on libraries, with the lowest versions that pyproject.toml allows.
 LOWEST = .venv-lowest
