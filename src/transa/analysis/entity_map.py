@@ -112,7 +112,7 @@ def _umap(vectors: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.float64
         try:
             from umap import UMAP
         except ImportError:
-            raise InputError("umap-learn is not installed; `pip install transa[umap]` brings it") from None
+            raise InputError("umap-learn is not installed; `pip install umap-learn` brings it") from None
         near = min(15, len(vectors) - 1)
         if near < 2:
             raise InputError(f"UMAP needs at least three entities, and there are {len(vectors)}")

@@ -11,7 +11,7 @@ from numba import njit, prange
 
 from transa.kernels.cache import kernel
 from transa.kernels.codes import L1
-from transa.kernels.exact import residuals_of
+from transa.kernels.exact import heaviest_row, residuals_of
 from transa.kernels.scores import FAST
 
 #: Queries that go through the entities at the same time.
@@ -28,7 +28,7 @@ def spectra(metric, wanted):  # type: ignore[no-untyped-def]
 
     Axes are taken one by one from that end of the spectrum where the range of what is left shrinks most. The ranges are those after the
     first axis and after all of them: (smallest, largest, smallest, largest); a fifth number is 0 where no entry of W_r is negative, and
-    otherwise the largest sum of absolute entries in a row.
+    otherwise what `heaviest_row` returns.
     """
     size = metric.shape[1]
     number = min(AXES, size)
@@ -54,7 +54,7 @@ def spectra(metric, wanted):  # type: ignore[no-untyped-def]
         if number == 1:
             ranges[relation, 2:4] = ranges[relation, :2]
         if whole.min() < 0:
-            ranges[relation, 4] = np.abs(whole).sum(1).max()
+            ranges[relation, 4] = heaviest_row(metric, relation)
     return axes, values, ranges
 
 

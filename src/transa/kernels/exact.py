@@ -66,16 +66,18 @@ def _add_four_rows(product, residual, matrix, i):  # type: ignore[no-untyped-def
         )
 
 
-@njit(fastmath=FAST, forceinline=True)
+@njit(fastmath=FAST)
 def heaviest_row(metric, relation):  # type: ignore[no-untyped-def]
-    """Return the largest sum of absolute entries in a row of W_r, which no eigenvalue of ``|W_r|`` exceeds."""
-    heaviest = 0.0
-    for i in range(metric.shape[1]):
-        total = 0.0
-        for j in range(metric.shape[2]):
-            total += abs(metric[relation, i, j])
-        heaviest = max(heaviest, total)
-    return heaviest
+    """Return h with ``x^T |W_r| x <= h x^T x``, W_r symmetric or not: the largest mean of a row sum and the column sum beside it."""
+    size = metric.shape[1]
+    sums = np.zeros(size, np.float64)
+    for i in range(size):
+        row, total = metric[relation, i], 0.0
+        for j in range(size):
+            total += abs(row[j])
+            sums[j] += abs(row[j])
+        sums[i] += total
+    return sums.max() / 2
 
 
 @njit(forceinline=True)
