@@ -22,11 +22,11 @@ from transa.evaluation import link_prediction
 from transa.inference import Trained, extend
 from transa.training import Trainer, load_recipe
 
-#: Share of the entities that is held out, and rounds of training.
+#: Share of the entities that is held out, and epochs of training.
 HELD = 0.05
 SETTINGS: dict[str, dict[str, Any]] = {
-    "umls": {"rounds": 100},
-    "wn18": {"rounds": 20, "validate_every": 0, "patience": 0},
+    "umls": {"epochs": 100},
+    "wn18": {"epochs": 20, "validate_every": 0, "patience": 0},
 }
 
 

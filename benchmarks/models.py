@@ -43,11 +43,11 @@ def ours(name: str, file: str, entities: int, relations: int, threads: int) -> C
     set_threads(threads or None)
     names = [[str(i) for i in range(count)] for count in (entities, relations)]
     graph = KnowledgeGraph.from_ids(np.load(file), entities=names[0], relations=names[1])
-    options = {"dim": DIM, "batch": BATCH, "optimizer": "adagrad", "rate": RATE, "entity_norm": "ball"}
+    options = {"dim": DIM, "batch_size": BATCH, "optimizer": "adagrad", "learning_rate": RATE, "entity_norm": "ball"}
     recipe = recipe_from({"model": name, **options, **MODELS[name][0]})
     engine = choose_engine(start_model(graph, recipe), graph, recipe)
-    rounds = iter(range(1, recipe.rounds + 1))
-    return lambda: engine.round(next(rounds))
+    epochs = iter(range(1, recipe.epochs + 1))
+    return lambda: engine.train_epoch(next(epochs))
 
 
 def pykeen(name: str, file: str, entities: int, relations: int, threads: int) -> Callable[[], Any]:
@@ -141,7 +141,7 @@ def main() -> None:
         np.save(file, graph.train[rows])
         arguments = (file, len(graph.entities), len(graph.relations))
         results = {name: compare(name, arguments) for name in MODELS}
-    settings = {"dim": DIM, "batch": BATCH, "triples": TRIPLES, "options": {n: MODELS[n][0] for n in MODELS}}
+    settings = {"dim": DIM, "batch_size": BATCH, "triples": TRIPLES, "options": {n: MODELS[n][0] for n in MODELS}}
     print(save("benchmark_models", started, settings=settings, **results))
 
 

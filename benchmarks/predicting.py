@@ -3,7 +3,7 @@
     TRANSA_DATA=... python benchmarks/predicting.py [--queries 1000] [--entities 1000000] [--runs FOLDER]
 
 FB15K, k=200: 1,000 questions about facts drawn at random, half of them for heads and half for tails, through the one function that
-`transa predict` uses, with vectors after 20 rounds of training (TransA by the `paper` recipe). The two models take turns in one
+`transa predict` uses, with vectors after 20 epochs of training (TransA by the `paper` recipe). The two models take turns in one
 process; a turn is timed with a ranker that has seen the relations, and once from nothing, eigenpairs of the metrics included.
 Generated: 1,000,000 entities, k=100, 10 relations with random positive definite metrics.
 
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from ranking import DIM, MODELS, ROUNDS
+from ranking import DIM, EPOCHS, MODELS
 from record import save
 
 from transa import load
@@ -174,7 +174,7 @@ def fb15k(folder: Path, queries: int, turns: int) -> dict[str, Any]:
     graph = load("fb15k")
     for name in NAMES:
         if not (folder / name / "weights.safetensors").exists():
-            settings = {**MODELS[name], "rounds": ROUNDS, "validate_every": 0}
+            settings = {**MODELS[name], "epochs": EPOCHS, "validate_every": 0}
             recipe = load_recipe(name, "paper" if name == "transa" else None, "fb15k", settings)
             Trainer(graph, recipe, None, RunFolder(folder / name), "fb15k").fit()
     models = {name: RunFolder(folder / name).model() for name in NAMES}
@@ -184,7 +184,7 @@ def fb15k(folder: Path, queries: int, turns: int) -> dict[str, Any]:
         twin = twinned(model)
         figures[name]["compared_with_ties"] = check(twin, asked, answers(Ranker(twin), asked), queries // 5)
     distinct = len(np.unique(np.concatenate([relations for _, relations in asked.values()])))
-    return {"dim": DIM, "rounds": ROUNDS, "relations_asked": distinct, **figures}
+    return {"dim": DIM, "epochs": EPOCHS, "relations_asked": distinct, **figures}
 
 
 def generated(entities: int, queries: int, turns: int) -> dict[str, Any]:

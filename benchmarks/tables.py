@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from transa.data.registry import DATASETS
+from transa.format1 import upgrade
 from transa.reproduction.paper import printed
 from transa.reproduction.plan import PAPER_DATASETS, TASKS, plan_table
 from transa.reproduction.records import Results
@@ -37,13 +38,13 @@ OPERATIONS = {
 GROWN = {
     "start_only": "start only",
     "extend": "extend",
-    "extend_refine_5": "extend and 5 rounds",
+    "extend_refine_5": "extend and 5 epochs",
     "trained_on_all": "trained on all",
 }
 
 
 def read(name: str) -> Any:
-    return json.loads((ROOT / "results" / f"{name}.json").read_text())
+    return upgrade(json.loads((ROOT / "results" / f"{name}.json").read_text()))
 
 
 def model_table() -> str:
@@ -150,7 +151,7 @@ def speed_table() -> str:
         peer = part["pykeen"]["seconds_per_epoch"]
         for mode, label in (("deterministic", "deterministic"), ("lock_free", "lock-free")):
             rows.append(
-                f"| TransE round, {name.upper()}, k={dim}, {label} | {part[mode]['seconds_per_round'] * 1e3:.0f} ms "
+                f"| TransE epoch, {name.upper()}, k={dim}, {label} | {part[mode]['seconds_per_epoch'] * 1e3:.0f} ms "
                 f"| {peer * 1e3:.0f} ms | {part[f'{mode}_ratio']:.0f} |"
             )
     mine, whole = ranking["fb15k"]["transe"]["seconds"], ranking["pykeen"]["seconds_per_triple"] * 59_071
@@ -162,9 +163,9 @@ def speed_table() -> str:
     paper, big = training["paper"], reading["ten_million"]
     rows += [
         "",
-        "A round of TransA's `paper` recipe on FB15K, with full 200 x 200 metrics, takes {:.1f} s ({:.1f} TransE rounds) "
+        "An epoch of TransA's `paper` recipe on FB15K, with full 200 x 200 metrics, takes {:.1f} s ({:.1f} TransE epochs) "
         "at a peak of {:.2f} GB.".format(
-            paper["seconds_per_round"], paper["ratio_to_transe"], paper["peak_memory_gigabytes"]
+            paper["seconds_per_epoch"], paper["ratio_to_transe"], paper["peak_memory_gigabytes"]
         ),
         "Exact ranks under these metrics take {:.1f} s at a peak of {:.2f} GB; {:.1%} of the scores are "
         "computed in full.".format(

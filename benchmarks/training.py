@@ -2,7 +2,7 @@
 
     TRANSA_DATA=... python benchmarks/training.py
 
-Ours: the mean of the first 20 rounds from scratch, everything included (shuffling, corruption, both phases), after one round that loads
+Ours: the mean of the first 20 epochs from scratch, everything included (shuffling, corruption, both phases), after one epoch that loads
 the kernels. PyKEEN: the fastest of its batch sizes, by the mean of the epochs after the first.
 """
 
@@ -16,17 +16,20 @@ import warnings
 import numpy as np
 from record import save
 
-ROUNDS = 20
+EPOCHS = 20
 BATCHES = (1024, 4096, 16384, 65536)
-SETTINGS = {"wn18": {"dim": 50, "rate": 0.001, "margin": 2.0}, "fb15k": {"dim": 200, "rate": 0.002, "margin": 3.2}}
+SETTINGS = {
+    "wn18": {"dim": 50, "learning_rate": 0.001, "margin": 2.0},
+    "fb15k": {"dim": 200, "learning_rate": 0.002, "margin": 3.2},
+}
 
 #: Run in a process of its own, so that the peak memory is that of this training alone (VmHWM: ru_maxrss would start from the parent's).
 PAPER = """
 import transa
 from transa.training import Trainer, load_recipe
 graph = transa.load("fb15k")
-Trainer(graph, load_recipe("transa", "paper", "fb15k", {"rounds": 1})).fit()
-trainer = Trainer(graph, load_recipe("transa", "paper", "fb15k", {"rounds": 20}))
+Trainer(graph, load_recipe("transa", "paper", "fb15k", {"epochs": 1})).fit()
+trainer = Trainer(graph, load_recipe("transa", "paper", "fb15k", {"epochs": 20}))
 trainer.fit()
 print(trainer.seconds / 20, next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024)
 """
@@ -37,13 +40,13 @@ def ours(name: str, *, lock_free: bool) -> dict[str, float]:
     from transa.training import Options, Trainer, recipe_from
 
     graph = transa.load(name)
-    settings = {"model": "transe", "entity_norm": "unit", "relation_norm": "unit", "rounds": ROUNDS, **SETTINGS[name]}
-    Trainer(graph, recipe_from(settings | {"rounds": 1}), Options(lock_free=lock_free)).fit()  # loads the kernels
+    settings = {"model": "transe", "entity_norm": "unit", "relation_norm": "unit", "epochs": EPOCHS, **SETTINGS[name]}
+    Trainer(graph, recipe_from(settings | {"epochs": 1}), Options(lock_free=lock_free)).fit()  # loads the kernels
     trainer = Trainer(graph, recipe_from(settings), Options(lock_free=lock_free))
     trainer.fit()
     return {
-        "seconds_per_round": trainer.seconds / ROUNDS,
-        "triples_per_second": len(graph.train) * ROUNDS / trainer.seconds,
+        "seconds_per_epoch": trainer.seconds / EPOCHS,
+        "triples_per_second": len(graph.train) * EPOCHS / trainer.seconds,
     }
 
 
@@ -70,7 +73,7 @@ def pykeen(name: str) -> dict[str, object]:
         loop = SLCWATrainingLoop(
             model=model,
             triples_factory=factory,
-            optimizer=torch.optim.SGD(model.parameters(), lr=settings["rate"]),
+            optimizer=torch.optim.SGD(model.parameters(), lr=settings["learning_rate"]),
             negative_sampler="bernoulli",
             negative_sampler_kwargs={"num_negs_per_pos": 1},
         )
@@ -85,7 +88,7 @@ def pykeen(name: str) -> dict[str, object]:
     return {
         "seconds_per_epoch": measured[best],
         "triples_per_second": factory.num_triples / measured[best],
-        "batch": best,
+        "batch_size": best,
         "all_batches": {str(batch): seconds for batch, seconds in measured.items()},
     }
 
@@ -93,32 +96,32 @@ def pykeen(name: str) -> dict[str, object]:
 def compare(name: str) -> dict[str, object]:
     deterministic, theirs, free = ours(name, lock_free=False), pykeen(name), ours(name, lock_free=True)
     again = ours(name, lock_free=False)
-    deterministic = min(deterministic, again, key=lambda run: run["seconds_per_round"])
+    deterministic = min(deterministic, again, key=lambda run: run["seconds_per_epoch"])
     peer = float(theirs["triples_per_second"])  # type: ignore[arg-type]
     ratios = {
         "deterministic_ratio": deterministic["triples_per_second"] / peer,
         "lock_free_ratio": free["triples_per_second"] / peer,
     }
     print(
-        f"{name}: deterministic {deterministic['seconds_per_round'] * 1e3:.0f} ms a round, lock-free "
-        f"{free['seconds_per_round'] * 1e3:.0f} ms, PyKEEN {theirs['seconds_per_epoch'] * 1e3:.0f} ms (batch {theirs['batch']}): "
+        f"{name}: deterministic {deterministic['seconds_per_epoch'] * 1e3:.0f} ms an epoch, lock-free "
+        f"{free['seconds_per_epoch'] * 1e3:.0f} ms, PyKEEN {theirs['seconds_per_epoch'] * 1e3:.0f} ms (batch {theirs['batch_size']}): "
         f"{ratios['deterministic_ratio']:.1f} and {ratios['lock_free_ratio']:.1f} times"
     )
     return {"deterministic": deterministic, "lock_free": free, "pykeen": theirs, **ratios}
 
 
-def paper_round(transe: float) -> dict[str, float]:
+def paper_epoch(transe: float) -> dict[str, float]:
     output = subprocess.run([sys.executable, "-c", PAPER], capture_output=True, text=True, check=True).stdout
     seconds, peak = map(float, output.split())
     print(
-        f"fb15k paper round (full metric, k=200): {seconds:.2f} s, {seconds / transe:.1f} TransE rounds, peak {peak / 1e9:.2f} GB"
+        f"fb15k paper epoch (full metric, k=200): {seconds:.2f} s, {seconds / transe:.1f} TransE epochs, peak {peak / 1e9:.2f} GB"
     )
-    return {"seconds_per_round": seconds, "ratio_to_transe": seconds / transe, "peak_memory_gigabytes": peak / 1e9}
+    return {"seconds_per_epoch": seconds, "ratio_to_transe": seconds / transe, "peak_memory_gigabytes": peak / 1e9}
 
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore")
     started = time.time()
     results = {name: compare(name) for name in SETTINGS}
-    paper = paper_round(results["fb15k"]["deterministic"]["seconds_per_round"])  # type: ignore[index]
-    print(save("benchmark_training", started, settings=SETTINGS, rounds=ROUNDS, **results, paper=paper))
+    paper = paper_epoch(results["fb15k"]["deterministic"]["seconds_per_epoch"])  # type: ignore[index]
+    print(save("benchmark_training", started, settings=SETTINGS, epochs=EPOCHS, **results, paper=paper))

@@ -34,11 +34,11 @@ from transa.training.run import WRITTEN
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 from record import save
 
-COMMON = ["--model", "transa", "--checkpoint-rounds", "1", "--set", "validate_sample=200"]
+COMMON = ["--model", "transa", "--checkpoint-epochs", "1", "--set", "validate_sample=200"]
 #: What is trained: some seconds each, with everything that a run can write.
 TRAINED = {
-    "umls": ["--set", "rounds=40", "--set", "validate_every=5", "--set", "negatives=8"],
-    "wn18": ["--set", "rounds=12", "--set", "validate_every=4", "--set", "dim=20", "--set", "negatives=4"],
+    "umls": ["--set", "epochs=40", "--set", "validate_every=5", "--set", "negatives=8"],
+    "wn18": ["--set", "epochs=12", "--set", "validate_every=4", "--set", "dim=20", "--set", "negatives=4"],
 }
 OTHERS = [name for name in WRITTEN if name != "checkpoint.safetensors"]
 TENSORS = ("checkpoint.safetensors", "best.safetensors", "weights.safetensors")
@@ -99,14 +99,14 @@ class Crashes:
         while self.found["kills"] < kills:
             runs += 1
             folder = self.work / f"run-{runs}"
-            round_before = -1
+            epoch_before = -1
             while self.found["kills"] < kills and self._killed(folder, kind := self._kind()):
                 self.found["kills"] += 1
                 self.found[f"aimed at {kind}"] += 1
-                round_now = self._read_all(folder)
-                if round_now < round_before:
-                    raise SystemExit(f"{folder}: the checkpoint went back from round {round_before} to {round_now}")
-                round_before = round_now
+                epoch_now = self._read_all(folder)
+                if epoch_now < epoch_before:
+                    raise SystemExit(f"{folder}: the checkpoint went back from epoch {epoch_before} to {epoch_now}")
+                epoch_before = epoch_now
             self._finish(folder)
             self._compare(folder)
         return {"runs": runs, "seconds of an undisturbed run": round(self.seconds, 1), **self.found}
@@ -160,7 +160,7 @@ class Crashes:
             raise SystemExit(f"{folder}: exit code {process.exitcode}\n{self.log.read_text()}")
 
     def _read_all(self, folder: Path) -> int:
-        """Read every file; return the round of the checkpoint, or -1."""
+        """Read every file; return the epoch of the checkpoint, or -1."""
         if not (folder / "config.json").exists():
             self.found["found no run yet"] += 1
             return -1
@@ -179,7 +179,7 @@ class Crashes:
             [json.loads(line) for line in (folder / "log.jsonl").read_text("utf-8").splitlines()]
         if run.holds("metrics.json"):
             run.read_json("metrics.json")
-        return int(run.read_tensors("checkpoint.safetensors")[1]["round"])
+        return int(run.read_tensors("checkpoint.safetensors")[1]["epoch"])
 
     def _compare(self, folder: Path) -> None:
         """Hold the run against the undisturbed one."""
@@ -188,11 +188,11 @@ class Crashes:
             mine, its = one.read_tensors(name)[0], other.read_tensors(name)[0]
             if mine.keys() != its.keys() or not all(torch.equal(mine[key], its[key]) for key in its):
                 raise SystemExit(f"{folder / name}: differs from that of the undisturbed run")
-        rounds = [
-            [(row["round"], row["loss"], row["validation"]) for row in map(json.loads, lines)]
+        epochs = [
+            [(row["epoch"], row["loss"], row["validation"]) for row in map(json.loads, lines)]
             for lines in ((path / "log.jsonl").read_text("utf-8").splitlines() for path in (folder, self.whole))
         ]
-        if rounds[0] != rounds[1]:
+        if epochs[0] != epochs[1]:
             raise SystemExit(f"{folder}: the log differs from that of the undisturbed run")
         expected = {name for name in WRITTEN if (self.whole / name).exists()} | {".lock"}
         if left := {entry.name for entry in folder.iterdir()} - expected:

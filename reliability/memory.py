@@ -1,4 +1,4 @@
-"""Hold the estimates of memory against what commands really take: ``transa train`` for two rounds, and ``transa evaluate``.
+"""Hold the estimates of memory against what commands really take: ``transa train`` for two epochs, and ``transa evaluate``.
 
     python reliability/memory.py                      # a few models on UMLS, WN18 and FB15K
     python reliability/memory.py --only fb15k
@@ -20,7 +20,7 @@ from pathlib import Path
 from transa.data import load
 from transa.errors import amount
 from transa.training import Options, RunFolder, load_recipe
-from transa.training.memory import evaluation_need, training_need
+from transa.training.memory import evaluation_memory, training_memory
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 from record import save
@@ -54,14 +54,14 @@ def peak(*arguments: str) -> int:
 def measure(dataset: str, model: str, values: dict[str, object], work: Path) -> list[dict[str, object]]:
     """Train and evaluate one case."""
     run = work / f"{dataset}-{model}"
-    settings = {"rounds": 2, "warm_rounds": 0, **values} if model in ("transr", "ctransr") else {"rounds": 2, **values}
+    settings = {"epochs": 2, "warm_epochs": 0, **values} if model in ("transr", "ctransr") else {"epochs": 2, **values}
     given = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     graph, recipe = load(dataset), load_recipe(model, None, dataset, settings)
     trained = peak("train", dataset, "--model", model, *given, "--out", str(run))
     evaluated = peak("evaluate", str(run), "--limit", str(LIMIT))
     needs = {
-        "train": (training_need(graph, recipe, Options()), trained),
-        "evaluate": (evaluation_need(RunFolder(run).empty_model(), graph, LIMIT, None), evaluated),
+        "train": (training_memory(graph, recipe, Options()), trained),
+        "evaluate": (evaluation_memory(RunFolder(run).empty_model(), graph, LIMIT, None), evaluated),
     }
     return [
         {

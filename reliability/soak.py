@@ -63,7 +63,7 @@ def main() -> int:
 def work(name: str) -> None:
     """Do with one model what people do."""
     graph = load("nations")
-    model = ESTIMATORS[name](dim=8, rounds=2, validate_every=1, validate_sample=50).fit(graph)
+    model = ESTIMATORS[name](dim=8, epochs=2, validate_every=1, validate_sample=50).fit(graph)
     model.evaluate(graph, limit=50).summary()
     model.classify(graph).summary()
     model.predict(head=graph.entities[0], relation=graph.relations[0])

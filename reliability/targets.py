@@ -296,7 +296,7 @@ def _run_files() -> dict[str, bytes]:
 
     with TemporaryDirectory() as place:
         run = Path(place) / "run"
-        recipe = recipe_from({"model": "transe", "dim": 4, "rounds": 2, "optimizer": "adagrad", "validate_every": 1})
+        recipe = recipe_from({"model": "transe", "dim": 4, "epochs": 2, "optimizer": "adagrad", "validate_every": 1})
         Trainer(_graph(), recipe, Options(engine="torch"), RunFolder(run)).fit()
         assert Trained.open(run).confidence is not None
         paths = [path for path in run.rglob("*") if path.is_file() and path.name != ".lock"]

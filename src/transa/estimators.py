@@ -83,9 +83,9 @@ class Estimator:
             raise InputError(f"{type(self).__name__} has not been trained: call fit first")
         return self._model
 
-    def fit(self, graph: KnowledgeGraph, *, watch: Callable[[Progress], None] | None = None) -> Self:
-        """Train on a graph; `watch` is called after each round."""
-        self._model = Trainer(graph, self.settings, self.options).fit(watch)
+    def fit(self, graph: KnowledgeGraph, *, callback: Callable[[Progress], None] | None = None) -> Self:
+        """Train on a graph; `callback` is called after each epoch."""
+        self._model = Trainer(graph, self.settings, self.options).fit(callback)
         self._trained = Trained(self._model, graph, self.settings)
         return self
 

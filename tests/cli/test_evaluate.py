@@ -22,7 +22,7 @@ MEASURES = {"mr", "mrr", "hits@1", "hits@3", "hits@10", "median", "amr", "amri"}
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runs") / "umls"
-    settings = {"rounds": 10, "validate_every": 0}
+    settings = {"epochs": 10, "validate_every": 0}
     Trainer(transa.load("umls"), load_recipe("transa", None, "umls", settings), None, RunFolder(path), "umls").fit()
     return path
 

@@ -17,9 +17,9 @@ def test_models_lists_all_with_formula_size_and_cost(command) -> None:
 
 
 def test_training_from_a_transe_says_so(command, tmp_path) -> None:
-    options = ["--set", "rounds=1", "--set", "dim=4", "--set", "warm_rounds=2"]
+    options = ["--set", "epochs=1", "--set", "dim=4", "--set", "warm_epochs=2"]
     result = command("train", "nations", "--out", tmp_path / "run", "--model", "transr", *options, "--json")
     assert result.code == 0
-    assert "started from a TransE of 2 rounds" in result.err
-    assert json.loads(result.out)["warm_start"]["rounds"] == 2
+    assert "started from a TransE of 2 epochs" in result.err
+    assert json.loads(result.out)["warm_start"]["epochs"] == 2
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["warm_start"]["model"] == "transe"

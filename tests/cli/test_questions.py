@@ -98,7 +98,7 @@ def test_nothing_left_to_answer_is_said(command, tmp_path: Path) -> None:
     from transa.data import KnowledgeGraph
 
     graph = KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "s", "a")])
-    transa.TransE(dim=2, rounds=1).fit(graph).save(tmp_path / "run")
+    transa.TransE(dim=2, epochs=1).fit(graph).save(tmp_path / "run")
     asked = ("predict", tmp_path / "run", "--head", "a", "--relation", "r", "--in-range", "--new-only")
     result = command(*asked)
     assert (result.code, result.out) == (0, "") and "(a, r, ?): no answer is left that is new in range" in result.err
@@ -155,7 +155,7 @@ def test_damaged_runs_are_refused_with_a_message(command, tmp_path: Path, argume
     RunFolder(run).write_tensors(
         "weights.safetensors", {"entity.vector": torch.full((8, 2), torch.nan), "relation.vector": torch.zeros(2, 2)}
     )
-    refused(run, "no numbers")
+    refused(run, "NaN or infinit")
     (run / "weights.safetensors").write_bytes(weights)
     config = json.loads((run / "config.json").read_text())
     (run / "config.json").write_text(json.dumps({**config, "format": 99}))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-TINY = ("--set", "rounds=1", "--set", "dim=4")
+TINY = ("--set", "epochs=1", "--set", "dim=4")
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def test_a_table_is_run_once_and_then_there(command, tmp_path: Path) -> None:
     assert names == {"table2_nations.md", "table2_nations.csv", "table2_nations.tex"}
     planned = json.loads(command(*options, "--dry-run", "--json").out)
     assert planned["cells"] == [
-        {"dataset": "nations", "model": "transe", "recipe": "paper", "rounds": 1, "there": True}
+        {"dataset": "nations", "model": "transe", "recipe": "paper", "epochs": 1, "there": True}
     ]
     assert command("reproduce", "docs", "--out", "page.md").code == 0
     assert "transa reproduce table2 --models transe:paper --datasets nations" in Path("page.md").read_text("utf-8")
@@ -57,7 +57,7 @@ def test_without_a_budget_for_runs_the_tables_come_from_what_there_is(command) -
         (["table2", "--models", "transa:best"], "has no recipe 'best'"),
         (["table2", "--datasets", "umsl"], "no dataset is called"),
         (["table2", "--datasets", "umls,,"], "separated by commas"),
-        (["table2", "--set", "round=3"], "unknown setting"),
+        (["table2", "--set", "epoch=3"], "unknown setting"),
         (["table2", "--budget", "-1"], "budget"),
         (["table2", "--out", "x.md"], "--out is for docs"),
         (["docs", "--out", "x.txt"], "expected .md"),

@@ -10,7 +10,7 @@ import pytest
 from tests.training.helpers import same_bits
 from transa.training import RunFolder
 
-SMALL = ["--model", "transe", "--set", "rounds=3", "--set", "dim=8"]
+SMALL = ["--model", "transe", "--set", "epochs=3", "--set", "dim=8"]
 
 
 def test_train_writes_a_run_and_prints_one_json_object(command, tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_train_writes_a_run_and_prints_one_json_object(command, tmp_path: Path) 
     result = command("train", "nations", "--out", run, *SMALL, "--set", "validate_every=1", "--json")
     assert result.code == 0
     summary = json.loads(result.out)
-    assert summary["rounds"] == 3
+    assert summary["epochs"] == 3
     assert summary["engine"] == "numba"
     assert summary["validation"]["measure"] == "mrr"
     assert "engine: numba" in result.err
@@ -50,9 +50,9 @@ def test_threads_and_engines_can_be_chosen(command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--set", "rats=1"], "unknown setting 'rats'; did you mean 'rate'"),
-        (["--set", "rate=fast"], "rate"),
-        (["--set", "rate"], "FIELD=VALUE"),
+        (["--set", "rats=1"], "unknown setting 'rats'; did you mean 'learning_rate'"),
+        (["--set", "learning_rate=fast"], "learning_rate"),
+        (["--set", "learning_rate"], "FIELD=VALUE"),
         (["--model", "transz"], "did you mean"),
         (["--recipe", "classic"], "no recipe 'classic'"),
         (["--recipe", "missing.toml"], "missing.toml"),
@@ -73,7 +73,7 @@ def test_a_recipe_of_ones_own(command, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('model = "um"\ndim = 4\nrounds = 2\n')
     run = tmp_path / "run"
     assert command("train", "nations", "--out", run, "--recipe", tmp_path / "mine.toml", "--model", "um").code == 0
-    assert (RunFolder(run).recipe().model, RunFolder(run).recipe().rounds) == ("um", 2)
+    assert (RunFolder(run).recipe().model, RunFolder(run).recipe().epochs) == ("um", 2)
 
 
 def test_a_file_of_ones_own_is_split_and_trained(command, tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ def umls() -> KnowledgeGraph:
 
 @pytest.fixture(scope="module")
 def corruptions(umls: KnowledgeGraph) -> np.ndarray:
-    return Corruptor(umls.training_facts, seed=3).corrupt(umls.train, 2, round=7)
+    return Corruptor(umls.training_facts, seed=3).corrupt(umls.train, 2, epoch=7)
 
 
 def test_a_whole_dataset_is_corrupted_without_hitting_a_fact(umls: KnowledgeGraph, corruptions: np.ndarray) -> None:
@@ -230,7 +230,7 @@ def test_the_number_of_threads_does_not_matter(umls: KnowledgeGraph, corruptions
     before = numba.get_num_threads()
     numba.set_num_threads(threads)
     try:
-        again = Corruptor(umls.training_facts, seed=3).corrupt(umls.train, 2, round=7)
+        again = Corruptor(umls.training_facts, seed=3).corrupt(umls.train, 2, epoch=7)
     finally:
         numba.set_num_threads(before)
     np.testing.assert_array_equal(again, corruptions)
@@ -240,20 +240,20 @@ def test_the_number_of_threads_does_not_matter(umls: KnowledgeGraph, corruptions
 def test_one_piece_or_several_do_not_matter(umls: KnowledgeGraph, corruptions: np.ndarray, size: int) -> None:
     corruptor = Corruptor(umls.training_facts, seed=3)
     pieces = [
-        corruptor.corrupt(umls.train[first : first + size], 2, round=7, first=first)
+        corruptor.corrupt(umls.train[first : first + size], 2, epoch=7, first=first)
         for first in range(0, len(umls.train), size)
     ]
     np.testing.assert_array_equal(np.concatenate(pieces), corruptions)
 
 
-@pytest.mark.parametrize(("seed", "round_"), [(4, 7), (3, 8), (7, 3)])
+@pytest.mark.parametrize(("seed", "epoch_"), [(4, 7), (3, 8), (7, 3)])
 def test_another_seed_or_round_gives_other_corruptions(
-    umls: KnowledgeGraph, corruptions: np.ndarray, seed: int, round_: int
+    umls: KnowledgeGraph, corruptions: np.ndarray, seed: int, epoch_: int
 ) -> None:
-    other = Corruptor(umls.training_facts, seed=seed).corrupt(umls.train, 2, round=round_)
+    other = Corruptor(umls.training_facts, seed=seed).corrupt(umls.train, 2, epoch=epoch_)
     assert (other != corruptions).any(axis=2).mean() > 0.9
 
 
 def test_another_purpose_gives_other_corruptions(umls: KnowledgeGraph, corruptions: np.ndarray) -> None:
-    other = Corruptor(umls.training_facts, seed=3, purpose=9).corrupt(umls.train, 2, round=7)
+    other = Corruptor(umls.training_facts, seed=3, purpose=9).corrupt(umls.train, 2, epoch=7)
     assert (other != corruptions).any(axis=2).mean() > 0.9

@@ -370,7 +370,7 @@ def without_numbers() -> Model:
         (on_a_line, labelled, {"seed": 2**63}, "seed"),
         (on_a_line, labelled, {"limit": 0}, "limit: expected at least 1"),
         (on_a_line, labelled, {"calibration": "beta"}, "isotonic, platt, found 'beta'"),
-        (without_numbers, labelled, {}, "nan, which is not a number to compare"),
+        (without_numbers, labelled, {}, "nan, which cannot be compared"),
         (lambda: on_a_line(31), labelled, {}, "the model has 31 entities"),
         (lambda: on_a_line(3, 1), lambda: KnowledgeGraph.from_ids([[0, 0, 2]], test=[[0, 0, 1]]), {}, "no validation"),
         (lambda: on_a_line(3, 1), lambda: KnowledgeGraph.from_ids([[0, 0, 2]], [[0, 0, 1]]), {}, "no test triples"),
@@ -394,7 +394,7 @@ def test_what_cannot_be_classified_is_an_error(
 
 def test_an_estimator_classifies() -> None:
     graph = transa.load("nations")
-    model = transa.TransE(dim=8, rounds=3).fit(graph)
+    model = transa.TransE(dim=8, epochs=3).fit(graph)
     found = model.classify(graph, "valid", seed=2, calibration="platt")
     assert found.summary() == classify(model.model, graph, "valid", seed=2, calibration="platt").summary()
     with pytest.raises(InputError, match="fit"):

@@ -19,7 +19,14 @@ from transa.models import Model
 from transa.training import Trainer, recipe_from
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-SETTINGS = {"model": "transe", "norm": 1, "entity_norm": "unit", "relation_norm": "unit", "rate": 0.01, "rounds": 5}
+SETTINGS = {
+    "model": "transe",
+    "norm": 1,
+    "entity_norm": "unit",
+    "relation_norm": "unit",
+    "learning_rate": 0.01,
+    "epochs": 5,
+}
 NAMES = {
     "mr": "arithmetic_mean_rank",
     "mrr": "inverse_harmonic_mean_rank",

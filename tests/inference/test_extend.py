@@ -62,7 +62,7 @@ def test_what_cannot_be_added(triples: list[tuple[str, str, str]], message: str)
 
 def test_refining_goes_on_from_the_run_and_its_optimiser(tmp_path: Path) -> None:
     graph = transa.load("nations")
-    recipe = load_recipe("transe", None, None, {"dim": 8, "rounds": 3})
+    recipe = load_recipe("transe", None, None, {"dim": 8, "epochs": 3})
     Trainer(graph, recipe, None, RunFolder(tmp_path / "run")).fit()
     one = Trained.open(tmp_path / "run")
     news = [("atlantis", "embassy", "usa"), ("atlantis", "treaties", "uk")]
@@ -91,7 +91,7 @@ def test_held_out_entities_of_umls_answer_as_if_they_had_been_trained() -> None:
     graph = transa.load("umls")
     held = np.sort(np.random.default_rng(0).choice(len(graph.entities), 10, replace=False))
     base, ids = without(graph, held)
-    recipe = load_recipe("transe", None, None, {"dim": 20, "rounds": 60})
+    recipe = load_recipe("transe", None, None, {"dim": 20, "epochs": 60})
     one = Trained(Trainer(base, recipe).fit(), base, recipe)
     news = graph.train[np.isin(graph.train[:, [0, 2]], held).any(1)]
     named = [(graph.entities[h], graph.relations[r], graph.entities[t]) for h, r, t in news.tolist()]

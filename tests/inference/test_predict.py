@@ -46,7 +46,7 @@ def test_wrong_questions_are_answered_with_what_is_wrong(question: dict[str, obj
 
 def test_the_example_of_the_readme() -> None:
     kg = transa.load("umls")
-    model = transa.TransA(dim=20, rounds=10).fit(kg)
+    model = transa.TransA(dim=20, epochs=10).fit(kg)
     assert model.evaluate(kg).summary()["both"]["mrr"] > 0.3
     assert len(model.predict(head="virus", relation="causes")) == 10
     assert "trained" in repr(model)

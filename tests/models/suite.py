@@ -31,7 +31,7 @@ TOY = KnowledgeGraph.from_triples(
 
 
 class Interrupted(Exception):  # noqa: N818
-    """Stops a run from its watch."""
+    """Stops a run from its callback."""
 
 
 def randomised(name: str, seed: int = 0, **options: Any) -> Model:
@@ -55,7 +55,7 @@ class ModelSuite:
         return randomised(self.name, seed, **self.options)
 
     def recipe(self, **values: Any):
-        return settings(model=self.name, **{"optimizer": "adagrad", "rate": 0.05, **self.options, **values})
+        return settings(model=self.name, **{"optimizer": "adagrad", "learning_rate": 0.05, **self.options, **values})
 
     # ------------------------------------------------------------------ the score
 
@@ -123,13 +123,13 @@ class ModelSuite:
     # ------------------------------------------------------------------ training
 
     def test_a_run_is_kept_and_taken_up_with_the_same_bits(self, tmp_path) -> None:
-        recipe = self.recipe(rounds=4, validate_every=2, **self.started())
+        recipe = self.recipe(epochs=4, validate_every=2, **self.started())
         graph = KnowledgeGraph.from_ids(TOY.train, TOY.train[:3], entities=TOY.entities, relations=TOY.relations)
-        options = Options(checkpoint_rounds=2)
+        options = Options(checkpoint_epochs=2)
         whole = Trainer(graph, recipe, options, RunFolder(tmp_path / "whole")).fit()
 
         def stop(progress: Progress) -> None:
-            if progress.round == 3:
+            if progress.epoch == 3:
                 raise Interrupted
 
         with pytest.raises(Interrupted):
@@ -142,11 +142,13 @@ class ModelSuite:
         assert torch.equal(loaded.score_triples(ids), whole.score_triples(ids))
 
     def started(self) -> dict[str, Any]:
-        return {"warm_rounds": 3} if MODELS[self.name].from_transe else {}
+        return {"warm_epochs": 3} if MODELS[self.name].from_transe else {}
 
     @pytest.mark.parametrize("optimizer", ["sgd", "adagrad_row", "adagrad", "adam"])
     def test_every_table_is_trained_by_every_optimiser(self, optimizer: str) -> None:
-        recipe = self.recipe(optimizer=optimizer, rate=0.01, loss="logistic", penalty=0.001, table_penalty=0.001)
+        recipe = self.recipe(
+            optimizer=optimizer, learning_rate=0.01, loss="logistic", penalty=0.001, table_penalty=0.001
+        )
         model, reports = train(TOY, recipe, "auto")
         before = start_model(TOY, recipe).tensors()
         moved = {name for name, table in model.tensors().items() if not torch.equal(table, before[name])}
@@ -156,7 +158,7 @@ class ModelSuite:
 
     def test_both_engines_agree_where_there_are_two(self) -> None:
         model = self.model()
-        if model.kernel() is None and not model.by_hand:
+        if model.kernel() is None and not model.analytic_gradients:
             with pytest.raises(InputError, match="engine"):
                 train(TOY, self.recipe(), "numba")
             return
@@ -164,8 +166,15 @@ class ModelSuite:
         assert largest_difference(ours, theirs) < 1e-6
 
     def test_a_toy_graph_is_learned(self) -> None:
-        values = {"dim": 16, "rounds": 60, "negatives": 8, "loss": "softmax", "optimizer": "adagrad", "rate": 0.1}
-        recipe = recipe_from({"model": self.name, "batch": 8, **values, **self.options, **self.toy})
+        values = {
+            "dim": 16,
+            "epochs": 60,
+            "negatives": 8,
+            "loss": "softmax",
+            "optimizer": "adagrad",
+            "learning_rate": 0.1,
+        }
+        recipe = recipe_from({"model": self.name, "batch_size": 8, **values, **self.options, **self.toy})
         model = Trainer(TOY, recipe).fit()
         summary = link_prediction(model, TOY.train, TOY.known()).summary()["both"]
         assert summary["hits@1"] == 1

@@ -23,7 +23,7 @@ UMLS = transa.load("umls")
 
 class TestTransA(ModelSuite):
     name = "transa"
-    toy = {"loss": "margin", "metric_trace": 0.05, "root": True, "rounds": 200}
+    toy = {"loss": "margin", "metric_trace": 0.05, "root": True, "epochs": 200}
 
     def size(self) -> str:
         return super().size().partition(";")[0]
@@ -32,7 +32,7 @@ class TestTransA(ModelSuite):
 class TestTransALowRank(ModelSuite):
     name = "transa"
     options = {"metric": "lowrank", "rank": 2, "metric_update": "gradient", "root": True}
-    toy = {"metric_rate": 0.01}
+    toy = {"metric_learning_rate": 0.01}
 
     def size(self) -> str:
         return super().size().partition("lowrank ")[2].partition(",")[0]
@@ -41,7 +41,7 @@ class TestTransALowRank(ModelSuite):
 class TestTransADiagonal(ModelSuite):
     name = "transa"
     options = {"metric": "diagonal", "metric_update": "gradient", "root": True}
-    toy = {"metric_rate": 0.01}
+    toy = {"metric_learning_rate": 0.01}
 
     def size(self) -> str:
         return super().size().partition("diagonal ")[2]
@@ -49,7 +49,7 @@ class TestTransADiagonal(ModelSuite):
 
 class TestAdaptiveMetric(ModelSuite):
     name = "adaptive_metric"
-    toy = {"loss": "margin", "metric_trace": 0.05, "rounds": 200}
+    toy = {"loss": "margin", "metric_trace": 0.05, "epochs": 200}
 
 
 class TestTransE(ModelSuite):
@@ -71,7 +71,9 @@ class TestUM(ModelSuite):
     def test_a_toy_graph_is_learned(self) -> None:
         """Without relations it can tell pairs, behind the entity itself, which is always nearest."""
         pairs = KnowledgeGraph.from_triples([(f"a{i}", "with", f"b{i}") for i in range(6)])
-        model = Trainer(pairs, recipe_from({"model": "um", "dim": 16, "batch": 6, "rounds": 100, "rate": 0.01})).fit()
+        model = Trainer(
+            pairs, recipe_from({"model": "um", "dim": 16, "batch_size": 6, "epochs": 100, "learning_rate": 0.01})
+        ).fit()
         assert (link_prediction(model, pairs.train, pairs.known()).ranks() == 2).all()
 
 
@@ -80,8 +82,8 @@ class TestTransH(ModelSuite):
     options = {"norm": 2}
 
     def test_normals_keep_length_one_and_r_stays_near_the_hyperplane(self) -> None:
-        loose, _ = train(UMLS, self.recipe(soft_penalty=0.0), "torch", rounds=5)
-        tight, _ = train(UMLS, self.recipe(soft_penalty=10.0), "torch", rounds=5)
+        loose, _ = train(UMLS, self.recipe(soft_penalty=0.0), "torch", epochs=5)
+        tight, _ = train(UMLS, self.recipe(soft_penalty=10.0), "torch", epochs=5)
         torch.testing.assert_close(tight.relation.normal.norm(dim=1), torch.ones(46, dtype=torch.float64))
         angles = [
             torch.nn.functional.cosine_similarity(m.relation.normal, m.relation.vector).abs() for m in (loose, tight)
@@ -92,24 +94,24 @@ class TestTransH(ModelSuite):
 class TestTransR(ModelSuite):
     name = "transr"
     options = {"norm": 1}
-    toy = {"warm_rounds": 20}
+    toy = {"warm_epochs": 20}
 
     def test_it_starts_from_a_transe_which_is_reported(self, tmp_path) -> None:
-        recipe = self.recipe(warm_rounds=7, warm_rate=0.01, rounds=1, rate=1e-12)
+        recipe = self.recipe(warm_epochs=7, warm_learning_rate=0.01, epochs=1, learning_rate=1e-12)
         trainer = Trainer(UMLS, recipe)
         model = trainer.fit()
-        changed = {"model": "transe", "warm_rounds": 0, "warm_rate": None, "rounds": 7, "rate": 0.01}
+        changed = {"model": "transe", "warm_epochs": 0, "warm_learning_rate": None, "epochs": 7, "learning_rate": 0.01}
         first = recipe_from({**recipe.model_dump(), **changed})
         vectors = Trainer(UMLS, first).fit()
         torch.testing.assert_close(model.entity.vector, vectors.entity.vector, atol=1e-8, rtol=0)
         torch.testing.assert_close(model.relation.vector, vectors.relation.vector, atol=1e-8, rtol=0)
-        assert trainer.summary()["warm_start"]["rounds"] == 7
+        assert trainer.summary()["warm_start"]["epochs"] == 7
 
     def test_projected_entities_are_held_in_the_ball(self) -> None:
-        values = {"entity_norm": "ball", "rate": 0.05, "margin": 4.0}
+        values = {"entity_norm": "ball", "learning_rate": 0.05, "margin": 4.0}
         norms = []
         for penalty in (0.0, 10.0):
-            model, _ = train(UMLS, self.recipe(soft_penalty=penalty, **values), "torch", rounds=5)
+            model, _ = train(UMLS, self.recipe(soft_penalty=penalty, **values), "torch", epochs=5)
             ids = torch.from_numpy(UMLS.train.astype(np.int64))
             projected = torch.einsum("nk,nkd->nd", model.entity.vector[ids[:, 0]], model.relation.matrix[ids[:, 1]])
             norms.append(float((projected.norm(dim=1) - 1).clamp(min=0).mean()))
@@ -119,13 +121,13 @@ class TestTransR(ModelSuite):
 class TestTransRWithAnotherDimension(ModelSuite):
     name = "transr"
     options = {"norm": 2, "relation_dim": 3}
-    toy = {"warm_rounds": 20, "relation_dim": 8}
+    toy = {"warm_epochs": 20, "relation_dim": 8}
 
 
 class TestCTransR(ModelSuite):
     name = "ctransr"
     options = {"norm": 2, "clusters": 3}
-    toy = {"warm_rounds": 20}
+    toy = {"warm_epochs": 20}
 
     def test_clusters_are_found_and_repeated_where_there_are_few(self) -> None:
         points = np.concatenate([np.random.default_rng(i).normal(i * 10, 0.1, (20, 2)) for i in range(3)])
@@ -139,7 +141,7 @@ class TestCTransR(ModelSuite):
     def test_centres_are_drawn_to_the_relation(self) -> None:
         apart = []
         for pull in (0.0, 10.0):
-            model, _ = train(UMLS, self.recipe(cluster_pull=pull, spread=0.3), "torch", rounds=5)
+            model, _ = train(UMLS, self.recipe(cluster_pull=pull, init_range=0.3), "torch", epochs=5)
             apart.append(float((model.relation.centres - model.relation.vector.unsqueeze(1)).norm(dim=2).mean()))
         assert apart[1] < 0.5 * apart[0]
 
@@ -157,7 +159,7 @@ class TestSLM(ModelSuite):
 class TestNTN(ModelSuite):
     name = "ntn"
     options = {"hidden": 2}
-    toy = {"hidden": 4, "spread": 0.3}
+    toy = {"hidden": 4, "init_range": 0.3}
 
 
 class TestSMELinear(ModelSuite):
@@ -185,7 +187,7 @@ class TestLFM(ModelSuite):
 
     def test_weights_are_sparse_and_factors_in_the_ball(self) -> None:
         recipe = self.recipe(factors=100, radius=5.0, loss="softmax", negatives=4, entity_norm="ball")
-        model, _ = train(UMLS, recipe, "torch", rounds=5)
+        model, _ = train(UMLS, recipe, "torch", epochs=5)
         weights = model.relation.weight
         assert float(weights.abs().sum(1).max()) <= 1 + 1e-9
         assert 0.1 < float((weights == 0).double().mean()) < 1
@@ -210,7 +212,7 @@ class TestRESCAL(ModelSuite):
 class TestRESCALByLeastSquares(ModelSuite):
     name = "rescal"
     options = {"solver": "als", "penalty": 0.01, "table_penalty": 0.01}
-    toy = {"rounds": 30}
+    toy = {"epochs": 30}
 
     def recipe(self, **values):
         return super().recipe(**{**values, **self.options})
@@ -220,7 +222,7 @@ class TestRESCALByLeastSquares(ModelSuite):
             train(TOY, self.recipe(), "torch")
 
     def test_every_sweep_of_w_is_the_exact_minimum_and_the_loss_is_what_it_says(self) -> None:
-        model, reports = train(TOY, self.recipe(dim=4), "auto", rounds=3)
+        model, reports = train(TOY, self.recipe(dim=4), "auto", epochs=3)
         tensor = torch.zeros(len(TOY.relations), len(TOY.entities), len(TOY.entities), dtype=torch.float64)
         heads, relations, tails = TOY.train.T.copy()
         tensor[relations, heads, tails] = 1
@@ -233,7 +235,7 @@ class TestRESCALByLeastSquares(ModelSuite):
         assert float(matrices.grad.abs().max()) < 1e-6
 
     def test_the_loss_falls(self) -> None:
-        _, reports = train(TOY, self.recipe(), "auto", rounds=10)
+        _, reports = train(TOY, self.recipe(), "auto", epochs=10)
         losses = [report.loss for report in reports]
         assert losses == sorted(losses, reverse=True)
 
@@ -376,7 +378,7 @@ def test_recipes_are_valid_and_the_default_learns_umls(name: str) -> None:
     for dataset in (None, "wn18", "fb15k", "wn11", "fb13"):
         for recipe in ("paper", "modern"):
             assert load_recipe(name, recipe, dataset).model == name
-    model = Trainer(UMLS, load_recipe(name, None, "umls", {"rounds": 6})).fit()
+    model = Trainer(UMLS, load_recipe(name, None, "umls", {"epochs": 6})).fit()
     scores = link_prediction(model, UMLS.valid, UMLS.known("train", "valid")).summary()["both"]
     assert scores["mrr"] > 0.4  # chance is 0.04
 
@@ -385,7 +387,7 @@ def test_recipes_are_valid_and_the_default_learns_umls(name: str) -> None:
     ("values", "message"),
     [
         ({"model": "transe", "solver": "als"}, "solver"),
-        ({"model": "transe", "warm_rounds": 3}, "warm_rounds"),
+        ({"model": "transe", "warm_epochs": 3}, "warm_epochs"),
         ({"model": "ntn", "hidden": 0}, "hidden"),
     ],
 )
@@ -395,7 +397,7 @@ def test_wrong_settings_name_the_field(values: dict[str, object], message: str) 
 
 
 def test_shared_tables_keep_their_place_while_a_batch_is_scored() -> None:
-    model, _ = train(TOY, settings(model="sme_linear", rate=0.01), "torch")
+    model, _ = train(TOY, settings(model="sme_linear", learning_rate=0.01), "torch")
     assert not any(table.requires_grad for table in model.tensors().values())
     assert model.score_triples(torch.zeros(1, 3, dtype=torch.long)).shape == (1,)
     assert model.num_entities > ENTITIES

@@ -130,7 +130,7 @@ def test_transm_weighs_relations_by_their_answers() -> None:
     ("name", "options", "field"),
     [
         ("transe", {"norm": 3}, "norm"),
-        ("transa", {"metric": "round"}, "metric"),
+        ("transa", {"metric": "epoch"}, "metric"),
         ("trnase", {}, "did you mean 'transe'"),
     ],
 )

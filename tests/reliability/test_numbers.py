@@ -38,14 +38,14 @@ GRAPHS = {
     "every triple there can be": graph([(h, 0, t) for h in range(4) for t in range(4)], 4, 1, [(0, 0, 1)]),
 }
 SETTINGS: dict[str, dict[str, Any]] = {
-    "a tiny rate": {"rate": 1e-30},
-    "a huge rate": {"rate": 1e6},
-    "the largest rate": {"rate": 1e38},
+    "a tiny learning rate": {"learning_rate": 1e-30},
+    "a huge learning rate": {"learning_rate": 1e6},
+    "the largest learning rate": {"learning_rate": 1e38},
     "one dimension": {"dim": 1},
-    "a tiny spread": {"spread": 1e-30},
-    "a huge spread": {"spread": 1e30},
+    "a tiny spread": {"init_range": 1e-30},
+    "a huge spread": {"init_range": 1e30},
     "a huge margin": {"margin": 1e30},
-    "adam with a huge rate": {"optimizer": "adam", "rate": 1e30},
+    "adam with a huge learning rate": {"optimizer": "adam", "learning_rate": 1e30},
 }
 
 
@@ -78,9 +78,11 @@ def use(model: Model, graph: KnowledgeGraph) -> None:
 
 
 def stressed(name: str, graph: KnowledgeGraph, **values: Any) -> Model | None:
-    """Train a few rounds and use the model; None where training ended in an error that says why."""
+    """Train a few epochs and use the model; None where training ended in an error that says why."""
     small = {"hidden": 2} if "hidden" in MODELS[name].options else {}
-    recipe = recipe_from({"model": name, "dim": 4, "rounds": 2, "batch": 8, "rate": 0.01, **small, **values})
+    recipe = recipe_from(
+        {"model": name, "dim": 4, "epochs": 2, "batch_size": 8, "learning_rate": 0.01, **small, **values}
+    )
     try:
         model = Trainer(graph, recipe).fit()
     except TransaError as error:
@@ -110,7 +112,7 @@ def test_strange_settings(name: str, case: str) -> None:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", MODELS)
 def test_a_thousand_dimensions(name: str) -> None:
-    assert stressed(name, graph(LINE[:9], relations=1), dim=1000, rounds=1) is not None
+    assert stressed(name, graph(LINE[:9], relations=1), dim=1000, epochs=1) is not None
 
 
 #: Scores of these are matrix products, which a library may round otherwise at the edge of a block than within.
@@ -137,6 +139,6 @@ def test_a_model_of_no_numbers_ranks_nothing(name: str, value: float) -> None:
     for table in (*model.entity.values(), *model.relation.values()):
         table[0] = value
     if not math.isfinite(value):
-        with pytest.raises(InputError, match="no numbers"):
+        with pytest.raises(InputError, match="NaN or infinit"):
             link_prediction(model, known.test, known.known())
     use(model, known)

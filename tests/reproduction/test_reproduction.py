@@ -26,7 +26,7 @@ from transa.training import TrainingError, recipe_from
 from transa.training.recipe import load_recipe
 from transa.training.trainer import start_model
 
-TINY = {"rounds": 2, "dim": 8, "validate_every": 0, "negatives": 1}
+TINY = {"epochs": 2, "dim": 8, "validate_every": 0, "negatives": 1}
 ROWS = ["transe:paper", "transa:paper"]
 
 
@@ -68,7 +68,7 @@ def test_a_run_that_is_there_is_not_repeated(done: tuple[Path, Path], tmp_path: 
     results, _ = done
     events: list[Event] = []
     before = {path: path.read_bytes() for path in results.glob("*.json")}
-    outcome = reproduce(plan_table("table2", ROWS, ["umls"], TINY), Results(results), tmp_path, watch=events.append)
+    outcome = reproduce(plan_table("table2", ROWS, ["umls"], TINY), Results(results), tmp_path, callback=events.append)
     assert (len(outcome.skipped), outcome.done) == (2, [])
     assert [event.kind for event in events] == ["skipped", "skipped"]
     assert {path: path.read_bytes() for path in results.glob("*.json")} == before
@@ -81,7 +81,7 @@ def test_a_second_task_is_added_to_the_record_without_training_again(done: tuple
     results, runs = done
     events: list[Event] = []
     plan = plan_table("table4", ["transe:paper"], ["umls"], TINY)
-    reproduce(plan, Results(results), runs, watch=events.append)
+    reproduce(plan, Results(results), runs, callback=events.append)
     assert [event.kind for event in events] == ["evaluate", "done"]
     record = Results(results).find(plan.cells[0])
     assert record is not None
@@ -122,14 +122,14 @@ def test_the_key_depends_on_settings_dataset_and_split() -> None:
 
 
 def test_interrupted_training_is_taken_up_again(tmp_path: Path) -> None:
-    plan = plan_table("table2", ["transe:paper"], ["nations"], {**TINY, "rounds": 4})
+    plan = plan_table("table2", ["transe:paper"], ["nations"], {**TINY, "epochs": 4})
 
     def interrupt(event: Event) -> None:
-        if event.kind == "round" and event.progress is not None and event.progress.round == 2:
+        if event.kind == "epoch" and event.progress is not None and event.progress.epoch == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        reproduce(plan, Results(tmp_path / "results"), tmp_path / "runs", watch=interrupt)
+        reproduce(plan, Results(tmp_path / "results"), tmp_path / "runs", callback=interrupt)
     assert len(reproduce(plan, Results(tmp_path / "results"), tmp_path / "runs").done) == 1
     (run,) = (tmp_path / "runs").iterdir()
     assert len((run / "log.jsonl").read_text("utf-8").splitlines()) == 4
@@ -149,7 +149,7 @@ def test_a_run_that_comes_to_nothing_does_not_stop_the_others(tmp_path: Path, mo
 
     def fit(self: Trainer, *arguments: object, **options: object) -> object:
         if self.recipe.model == "um":
-            raise TrainingError("round 1: the loss is not a number any more")
+            raise TrainingError("epoch 1: the loss is NaN or infinite")
         return real(self, *arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Trainer, "fit", fit)
@@ -199,7 +199,7 @@ def test_transe_is_trained_as_transa_is_but_for_the_metric() -> None:
     plain = without_metric(ours)
     changed = {name for name, value in plain.model_dump().items() if value != getattr(ours, name)}
     assert changed == {"model", "training_score", "metric_update", "metric_scale", "metric_clip"}
-    assert (plain.model, plain.norm, plain.rounds) == ("transe", 1, ours.rounds)
+    assert (plain.model, plain.norm, plain.epochs) == ("transe", 1, ours.epochs)
 
 
 def test_the_study_of_the_metric_takes_no_models() -> None:

@@ -9,25 +9,25 @@ import torch
 from transa.data import KnowledgeGraph
 from transa.models import Model
 from transa.training import Recipe, recipe_from
-from transa.training.engine import RoundReport, choose_engine
+from transa.training.engine import EpochReport, choose_engine
 from transa.training.metric import update_metric
 from transa.training.trainer import start_model
 
 
 def settings(**values: Any) -> Recipe:
     """A small recipe in double precision."""
-    return recipe_from({"dim": 8, "batch": 256, "rate": 0.002, "precision": "float64", **values})
+    return recipe_from({"dim": 8, "batch_size": 256, "learning_rate": 0.002, "precision": "float64", **values})
 
 
-def train(graph: KnowledgeGraph, recipe: Recipe, engine: str, rounds: int = 3) -> tuple[Model, list[RoundReport]]:
-    """Train a few rounds with one engine."""
+def train(graph: KnowledgeGraph, recipe: Recipe, engine: str, epochs: int = 3) -> tuple[Model, list[EpochReport]]:
+    """Train a few epochs with one engine."""
     model = start_model(graph, recipe)
     chosen = choose_engine(model, graph, recipe, engine=engine)  # type: ignore[arg-type]
     reports = []
-    for number in range(1, rounds + 1):
-        reports.append(chosen.round(number))
-        if recipe.has_metric and recipe.metric_update == "round":
-            update_metric(model, chosen.rounds, recipe, number)
+    for number in range(1, epochs + 1):
+        reports.append(chosen.train_epoch(number))
+        if recipe.has_metric and recipe.metric_update == "epoch":
+            update_metric(model, chosen.epochs, recipe, number)
     return model, reports
 
 

@@ -20,13 +20,13 @@ MODELS = {
     "transm": {"model": "transm"},
     "transh-l1": {"model": "transh", "norm": 1},
     "transh-l2": {"model": "transh", "norm": 2, "root": True, "soft_penalty": 0.0},
-    "transh-squared": {"model": "transh", "norm": 2, "table_rate": 0.001, "table_penalty": 0.01},
-    "transr": {"model": "transr", "norm": 1, "relation_dim": 5, "table_rate": 0.001},
+    "transh-squared": {"model": "transh", "norm": 2, "table_learning_rate": 0.001, "table_penalty": 0.01},
+    "transr": {"model": "transr", "norm": 1, "relation_dim": 5, "table_learning_rate": 0.001},
     "transr-squared": {
         "model": "transr",
         "norm": 2,
         "relation_dim": 5,
-        "spread": 0.5,
+        "init_range": 0.5,
         "soft_penalty": 0.1,
         "table_penalty": 0.01,
     },
@@ -72,8 +72,8 @@ def test_both_engines_give_the_same_parameters(model: str, how: str) -> None:
 
 @pytest.mark.parametrize("model", ["transe-l1", "transa-rank-one-root", "transa-full"])
 def test_single_precision_stays_close_to_double(model: str) -> None:
-    single, _ = train(UMLS, settings(**MODELS[model], precision="float32"), "numba", rounds=1)
-    double, _ = train(UMLS, settings(**MODELS[model]), "numba", rounds=1)
+    single, _ = train(UMLS, settings(**MODELS[model], precision="float32"), "numba", epochs=1)
+    double, _ = train(UMLS, settings(**MODELS[model]), "numba", epochs=1)
     assert largest_difference(single, double) < 1e-4
 
 
@@ -111,11 +111,11 @@ def test_another_seed_gives_other_parameters() -> None:
 
 
 def test_lock_free_training_learns_as_much() -> None:
-    recipe = settings(model="transe", precision="float32", rate=0.01)
+    recipe = settings(model="transe", precision="float32", learning_rate=0.01)
     losses = []
     for lock_free in (False, True):
         engine = choose_engine(start_model(UMLS, recipe), UMLS, recipe, lock_free=lock_free)
-        losses.append([engine.round(number).loss for number in range(1, 6)])
+        losses.append([engine.train_epoch(number).loss for number in range(1, 6)])
     assert losses[1][-1] < 0.8 * losses[1][0]
     assert losses[1][-1] == pytest.approx(losses[0][-1], rel=0.2)
 
@@ -137,7 +137,7 @@ def test_what_an_engine_cannot_do_is_said(values: dict[str, str], options: dict[
 
 
 def test_a_full_metric_learned_by_gradient_stays_non_negative() -> None:
-    recipe = settings(model="transa", metric="full", metric_update="gradient", metric_rate=0.05)
-    model, _ = train(UMLS, recipe, "auto", rounds=2)
+    recipe = settings(model="transa", metric="full", metric_update="gradient", metric_learning_rate=0.05)
+    model, _ = train(UMLS, recipe, "auto", epochs=2)
     assert float(model.relation.metric.min()) >= 0
     assert not bool((model.relation.metric == start_model(UMLS, recipe).relation.metric).all())

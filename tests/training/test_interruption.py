@@ -22,12 +22,12 @@ from transa.training import Options, Progress, RunFolder, Stopped, Trainer, reci
 
 resource = pytest.importorskip("resource", reason="limits, signals and forks are those of Unix")
 UMLS = transa.load("umls")
-RECIPE = recipe_from({"model": "transe", "dim": 32, "rounds": 6, "rate": 0.01, "optimizer": "adam"})
-OPTIONS = Options(checkpoint_rounds=1)
+RECIPE = recipe_from({"model": "transe", "dim": 32, "epochs": 6, "learning_rate": 0.01, "optimizer": "adam"})
+OPTIONS = Options(checkpoint_epochs=1)
 
 
 class Cut(Exception):  # noqa: N818
-    """Ends a run from its watch."""
+    """Ends a run from its callback."""
 
 
 def weights(folder: Path) -> dict[str, Any]:
@@ -39,11 +39,11 @@ def trainer(folder: Path, recipe: Any = RECIPE) -> Trainer:
 
 
 def cut_after(last: int) -> Callable[[Progress], None]:
-    def watch(progress: Progress) -> None:
-        if progress.round == last:
+    def callback(progress: Progress) -> None:
+        if progress.epoch == last:
             raise Cut
 
-    return watch
+    return callback
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def whole() -> dict[str, Any]:
 
 def test_killed_at_random_and_while_a_checkpoint_is_written(tmp_path: Path) -> None:
     script = Path(__file__).parents[2] / "reliability" / "crash.py"
-    small = [word for field in ("rounds=12", "negatives=1", "dim=30") for word in ("--set", field)]
+    small = [word for field in ("epochs=12", "negatives=1", "dim=30") for word in ("--set", field)]
     command = [sys.executable, str(script), "--no-record", "--dataset", "umls", "--kills", "3", "--seed", "1", *small]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr
@@ -72,7 +72,7 @@ def test_a_run_cut_before_its_first_checkpoint_is_resumed_from_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     recipe = recipe_from(
-        {"model": "transr", "dim": 8, "rounds": 2, "warm_rounds": 2, "rate": 0.0001, "entity_norm": "ball"}
+        {"model": "transr", "dim": 8, "epochs": 2, "warm_epochs": 2, "learning_rate": 0.0001, "entity_norm": "ball"}
     )
 
     def cut(*_: object, **__: object) -> None:
@@ -92,7 +92,7 @@ def test_a_run_cut_before_its_first_checkpoint_is_resumed_from_the_start(
     trainer(tmp_path / "run", recipe).fit(resume=True)
     assert same_bits(weights(tmp_path / "run"), Trainer(UMLS, recipe).fit().tensors())
     assert RunFolder(tmp_path / "run").graph() == UMLS
-    assert RunFolder(tmp_path / "run").config()["warm_start"]["rounds"] == 2
+    assert RunFolder(tmp_path / "run").config()["warm_start"]["epochs"] == 2
 
 
 def test_what_a_killed_process_left_half_written_is_cleared_away(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_what_a_killed_process_left_half_written_is_cleared_away(tmp_path: Path)
 
 
 def test_a_model_without_a_checkpoint_is_not_trained_over(tmp_path: Path) -> None:
-    transa.TransE(dim=8, rounds=1, engine="numba").fit(UMLS).save(tmp_path / "run")
+    transa.TransE(dim=8, epochs=1, engine="numba").fit(UMLS).save(tmp_path / "run")
     before = weights(tmp_path / "run")
     with pytest.raises(InputError, match="without a checkpoint"):
         Trainer(UMLS, RunFolder(tmp_path / "run").recipe(), folder=RunFolder(tmp_path / "run")).fit(resume=True)
@@ -120,27 +120,27 @@ def test_a_model_without_a_checkpoint_is_not_trained_over(tmp_path: Path) -> Non
 
 def test_a_trainer_that_is_asked_to_stop_keeps_a_checkpoint(tmp_path: Path, whole: dict[str, Any]) -> None:
     first = Trainer(UMLS, RECIPE, None, RunFolder(tmp_path / "run"))
-    with pytest.raises(Stopped, match="after round 4 of 6"):
-        first.fit(lambda progress: first.stop() if progress.round == 3 else None)
-    assert RunFolder(tmp_path / "run").read_tensors("checkpoint.safetensors")[1]["round"] == 4
+    with pytest.raises(Stopped, match="after epoch 4 of 6"):
+        first.fit(lambda progress: first.stop() if progress.epoch == 3 else None)
+    assert RunFolder(tmp_path / "run").read_tensors("checkpoint.safetensors")[1]["epoch"] == 4
     trainer(tmp_path / "run").fit(resume=True)
     assert same_bits(weights(tmp_path / "run"), whole)
 
 
 def signalled(monkeypatch: pytest.MonkeyPatch, number: int, times: int) -> None:
-    """Send a signal to this very process in the middle of round 3."""
-    one_round = Trainer._one_round
+    """Send a signal to this very process in the middle of epoch 3."""
+    one_epoch = Trainer._one_epoch
 
     def one(self: Trainer) -> Progress:
-        if self.round == 2:
+        if self.epoch == 2:
             for _ in range(times):
                 signal.raise_signal(number)
-        return one_round(self)
+        return one_epoch(self)
 
-    monkeypatch.setattr(Trainer, "_one_round", one)
+    monkeypatch.setattr(Trainer, "_one_epoch", one)
 
 
-TRAIN = ("train", "umls", "--model", "transe", "--set", "dim=8", "--set", "rounds=6")
+TRAIN = ("train", "umls", "--model", "transe", "--set", "dim=8", "--set", "epochs=6")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -154,7 +154,7 @@ def test_signals_end_the_command_with_a_checkpoint_and_a_way_on(
         result = command(*TRAIN, "--out", run)
     assert result.code == code
     assert f"Go on with: transa {' '.join(TRAIN)} --out '{run}' --resume" in result.err
-    kept = RunFolder(run).read_tensors("checkpoint.safetensors")[1]["round"]
+    kept = RunFolder(run).read_tensors("checkpoint.safetensors")[1]["epoch"]
     assert kept == (3 if times == 1 else 0)
     assert not RunFolder(run).holds("weights.safetensors")
     again = command(*TRAIN, "--out", run, "--resume")
@@ -174,7 +174,7 @@ def test_a_signal_ends_a_reproduction_with_a_checkpoint_and_the_same_command_goe
         "--datasets",
         "umls",
         "--set",
-        "rounds=6",
+        "epochs=6",
         "--set",
         "dim=8",
     ]
@@ -186,7 +186,7 @@ def test_a_signal_ends_a_reproduction_with_a_checkpoint_and_the_same_command_goe
     assert "Go on with: transa reproduce table2" in result.err
     assert "--resume" not in result.err
     (run,) = (tmp_path / "runs").iterdir()
-    assert RunFolder(run).read_tensors("checkpoint.safetensors")[1]["round"] == 3
+    assert RunFolder(run).read_tensors("checkpoint.safetensors")[1]["epoch"] == 3
     assert command(*what, *where).code == 0
     assert len(list((tmp_path / "results").glob("umls_transe*.json"))) == 1
 
@@ -230,7 +230,7 @@ def test_a_full_disk_is_an_error_that_names_file_and_room_and_training_goes_on(
     ):
         trainer(run).fit(resume=True)
     assert not list(run.glob(".*.tmp"))
-    assert RunFolder(run).read_tensors("checkpoint.safetensors")[1]["round"] == 2
+    assert RunFolder(run).read_tensors("checkpoint.safetensors")[1]["epoch"] == 2
     filler.unlink()
     trainer(run).fit(resume=True)
     assert same_bits(weights(run), whole)

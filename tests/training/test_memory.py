@@ -12,13 +12,13 @@ import transa
 from transa.errors import InputError
 from transa.training import Options, load_recipe, recipe_from
 from transa.training import memory as memory_of
-from transa.training.memory import Need, available, check_memory, resident, training_need
+from transa.training.memory import MemoryEstimate, available, check_memory, resident, training_memory
 
 UMLS = transa.load("umls")
 
 
-def need(**values: Any) -> Need:
-    return training_need(UMLS, recipe_from({"model": "transa", "metric_update": "none", **values}), Options())
+def need(**values: Any) -> MemoryEstimate:
+    return training_memory(UMLS, recipe_from({"model": "transa", "metric_update": "none", **values}), Options())
 
 
 def test_tables_and_optimiser_are_counted_exactly() -> None:
@@ -34,22 +34,22 @@ def test_what_costs_more_is_estimated_as_more() -> None:
     usual = need(dim=100).total
     assert need(dim=200).total > usual
     assert need(dim=100, metric="lowrank", metric_update="gradient").total < usual
-    assert need(dim=100, batch=5000, negatives=100).total > usual
+    assert need(dim=100, batch_size=5000, negatives=100).total > usual
     assert need(dim=100, validate_every=1).total > usual
 
 
 @pytest.mark.parametrize("model", ["transe", "transh", "transr", "sme_linear", "rescal", "ntn"])
 def test_every_engine_has_its_formula(model: str) -> None:
     small, large = (
-        training_need(UMLS, load_recipe(model, None, None, {"dim": dim}), Options()).total for dim in (20, 200)
+        training_memory(UMLS, load_recipe(model, None, None, {"dim": dim}), Options()).total for dim in (20, 200)
     )
     assert large > small > memory_of.PROGRAM
 
 
 def test_negatives_that_a_batch_shares_cost_products_little_and_distances_much() -> None:
-    shared = {"shared_negatives": True, "sampling": "uniform", "negatives": 512, "batch": 1024, "dim": 100}
+    shared = {"shared_negatives": True, "sampling": "uniform", "negatives": 512, "batch_size": 1024, "dim": 100}
     batch = {
-        (model, each["shared_negatives"]): training_need(
+        (model, each["shared_negatives"]): training_memory(
             UMLS, load_recipe(model, None, None, each | {"loss": "softmax"}), Options()
         ).lasting["batch"]
         for model in ("sme_linear", "transe")
@@ -65,8 +65,8 @@ def test_too_much_is_refused_with_advice_for_what_needs_most() -> None:
     with pytest.raises(InputError, match=r"2\.0 GB are free\. Try a smaller dim, .*metric=lowrank"):
         check_memory(need(dim=2000), free)
     with pytest.raises(InputError, match="Try a smaller batch or fewer negatives"):
-        check_memory(need(dim=100, batch=5000, negatives=2000), free)
-    ranking = Need({"program": 1_000_000_000}, {"ranking": 9_000_000_000})
+        check_memory(need(dim=100, batch_size=5000, negatives=2000), free)
+    ranking = MemoryEstimate({"program": 1_000_000_000}, {"ranking": 9_000_000_000})
     with pytest.raises(InputError, match="--chunk"):
         check_memory(ranking, free)
 
@@ -81,7 +81,7 @@ def test_commands_say_what_they_need_and_refuse_what_is_not_there(
     command: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tmp_path / "run"
-    train = ("train", "nations", "--model", "transe", "--set", "rounds=1", "--set", "dim=4", "--out", run)
+    train = ("train", "nations", "--model", "transe", "--set", "epochs=1", "--set", "dim=4", "--out", run)
     with monkeypatch.context() as patch:
         patch.setattr(memory_of, "available", lambda: 1_000_000)
         patch.setattr(memory_of, "resident", lambda: 0)

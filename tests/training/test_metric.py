@@ -11,26 +11,26 @@ from tests.training.helpers import settings
 from transa.data import KnowledgeGraph
 from transa.kernels.random import stream
 from transa.training import Recipe
+from transa.training.epoch_batches import CLOSED_FORM, EpochBatches
 from transa.training.metric import project_psd, update_metric
-from transa.training.rounds import CLOSED_FORM, Rounds
 from transa.training.trainer import start_model
 
 UMLS = transa.load("umls")
 
 
-def rounds_of(graph: KnowledgeGraph, seed: int = 0) -> Rounds:
-    return Rounds(graph, Recipe(seed=seed, batch=64), grouped=True)
+def rounds_of(graph: KnowledgeGraph, seed: int = 0) -> EpochBatches:
+    return EpochBatches(graph, Recipe(seed=seed, batch_size=64), grouped=True)
 
 
-def brute_force(model, rounds: Rounds, negatives: int, number: int, *, signed: bool) -> np.ndarray:
+def brute_force(model, epoch_batches: EpochBatches, negatives: int, number: int, *, signed: bool) -> np.ndarray:
     """Sum over triples one by one, relation by relation."""
     from transa.kernels.facts import corrupt_pairs
 
-    triples = rounds.by_relation
+    triples = epoch_batches.by_relation
     count = len(triples.triples)
     entities, at_head = np.empty((count, negatives), np.int32), np.empty((count, negatives), bool)
-    key = np.uint64(stream(rounds.seed, CLOSED_FORM, number))
-    candidates = rounds.corruptor.candidates
+    key = np.uint64(stream(epoch_batches.seed, CLOSED_FORM, number))
+    candidates = epoch_batches.corruptor.candidates
     corrupt_pairs(triples.triples, triples.spans, 0, count, 0, key, candidates, entities, at_head)
     vectors, moves = model.entity.vector.numpy(), model.relation.vector.numpy()
 
@@ -52,19 +52,19 @@ def brute_force(model, rounds: Rounds, negatives: int, number: int, *, signed: b
 @pytest.mark.parametrize("name", ["transa", "adaptive_metric"])
 def test_the_closed_form_is_the_sum_over_triples(name: str, negatives: int) -> None:
     recipe = settings(model=name, metric_scale="sum", metric_clip=False, metric_negatives=negatives)
-    model, rounds = start_model(UMLS, recipe), rounds_of(UMLS)
-    update_metric(model, rounds, recipe, 5)
-    expected = brute_force(model, rounds, negatives, 5, signed=name == "adaptive_metric")
+    model, epochs = start_model(UMLS, recipe), rounds_of(UMLS)
+    update_metric(model, epochs, recipe, 5)
+    expected = brute_force(model, epochs, negatives, 5, signed=name == "adaptive_metric")
     np.testing.assert_allclose(model.relation.metric.numpy(), expected, atol=1e-10)
 
 
 def test_metrics_are_symmetric_and_clipped_at_zero() -> None:
     recipe = settings(model="transa", metric_scale="sum")
-    model, rounds = start_model(UMLS, recipe), rounds_of(UMLS)
-    update_metric(model, rounds, recipe, 1)
+    model, epochs = start_model(UMLS, recipe), rounds_of(UMLS)
+    update_metric(model, epochs, recipe, 1)
     found = model.relation.metric.numpy()
     assert (found == found.transpose(0, 2, 1)).all()
-    np.testing.assert_allclose(found, np.maximum(brute_force(model, rounds, 1, 1, signed=False), 0), atol=1e-10)
+    np.testing.assert_allclose(found, np.maximum(brute_force(model, epochs, 1, 1, signed=False), 0), atol=1e-10)
 
 
 def test_lambda_scales_by_one_over_two_lambda() -> None:
@@ -87,9 +87,9 @@ def test_trace_scale_gives_the_trace_of_the_identity() -> None:
 
 def test_the_authors_scale_has_unit_columns_before_it_is_made_symmetric() -> None:
     recipe = settings(model="transa", metric_scale="columns", metric_clip=False)
-    model, rounds = start_model(UMLS, recipe), rounds_of(UMLS)
-    update_metric(model, rounds, recipe, 1)
-    raw = brute_force(model, rounds, 1, 1, signed=False) + np.eye(8)
+    model, epochs = start_model(UMLS, recipe), rounds_of(UMLS)
+    update_metric(model, epochs, recipe, 1)
+    raw = brute_force(model, epochs, 1, 1, signed=False) + np.eye(8)
     scaled = raw / np.linalg.norm(raw, axis=1, keepdims=True)
     np.testing.assert_allclose(model.relation.metric.numpy(), (scaled + scaled.transpose(0, 2, 1)) / 2, atol=1e-10)
 
@@ -99,10 +99,10 @@ def test_only_violating_pairs_count_where_asked() -> None:
         recipe = settings(
             model="transa", metric_scale="sum", metric_clip=False, metric_pairs="violating", margin=margin
         )
-        model, rounds = start_model(UMLS, recipe), rounds_of(UMLS)
-        update_metric(model, rounds, recipe, 1)
+        model, epochs = start_model(UMLS, recipe), rounds_of(UMLS)
+        update_metric(model, epochs, recipe, 1)
         expected = (
-            0 * model.relation.metric if empty else torch.from_numpy(brute_force(model, rounds, 1, 1, signed=False))
+            0 * model.relation.metric if empty else torch.from_numpy(brute_force(model, epochs, 1, 1, signed=False))
         )
         torch.testing.assert_close(model.relation.metric, expected, atol=1e-10, rtol=0)
 

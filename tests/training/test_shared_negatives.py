@@ -50,13 +50,13 @@ def whole_loss(model: Model, triples: np.ndarray, drawn: np.ndarray, loss: str, 
 @pytest.mark.parametrize(("loss", "margin"), OBJECTIVES)
 def test_a_step_follows_the_gradient_over_all_pairs(name: str, loss: str, margin: float) -> None:
     recipe = settings(
-        model=name, dim=4, loss=loss, margin=margin, optimizer="sgd", rate=1e-3, soft_penalty=0.0,
-        negatives=NEGATIVES, sampling="uniform", shared_negatives=True, batch=10_000, entity_norm="free",
+        model=name, dim=4, loss=loss, margin=margin, optimizer="sgd", learning_rate=1e-3, soft_penalty=0.0,
+        negatives=NEGATIVES, sampling="uniform", shared_negatives=True, batch_size=10_000, entity_norm="free",
     )  # fmt: skip
     model, expected = start_model(PART, recipe), start_model(PART, recipe)
     engine = choose_engine(model, PART, recipe)
-    report = engine.round(1)
-    drawn, known = engine.rounds.share(engine.rounds.batches[0], NEGATIVES)
+    report = engine.train_epoch(1)
+    drawn, known = engine.epoch_batches.share(engine.epoch_batches.batches[0], NEGATIVES)
     assert known.shape == (2, len(PART.train), NEGATIVES) and known.any()
     trained = {
         name: table
@@ -65,7 +65,7 @@ def test_a_step_follows_the_gradient_over_all_pairs(name: str, loss: str, margin
     }
     for table in trained.values():
         table.requires_grad_()
-    value = whole_loss(expected, engine.rounds.triples, drawn, loss, margin)
+    value = whole_loss(expected, engine.epoch_batches.triples, drawn, loss, margin)
     assert report.loss == pytest.approx(float(value.detach()) / len(PART.train))
     gradients = torch.autograd.grad(value, list(trained.values()), allow_unused=True)
     constrained = set(expected.constraints)
@@ -77,12 +77,12 @@ def test_a_step_follows_the_gradient_over_all_pairs(name: str, loss: str, margin
 def test_the_same_seed_draws_the_same_and_rounds_differ() -> None:
     recipe = settings(model="rescal", negatives=20, sampling="uniform", shared_negatives=True)
     engine = choose_engine(start_model(NATIONS, recipe), NATIONS, recipe)
-    engine.rounds.lay_out(1)
-    first = engine.rounds.share(engine.rounds.batches[0], 20)[0]
-    assert first.tolist() == engine.rounds.share(engine.rounds.batches[0], 20)[0].tolist()
-    assert first.tolist() != engine.rounds.share(engine.rounds.batches[1], 20)[0].tolist()
-    engine.rounds.lay_out(2)
-    assert first.tolist() != engine.rounds.share(engine.rounds.batches[0], 20)[0].tolist()
+    engine.epoch_batches.start_epoch(1)
+    first = engine.epoch_batches.share(engine.epoch_batches.batches[0], 20)[0]
+    assert first.tolist() == engine.epoch_batches.share(engine.epoch_batches.batches[0], 20)[0].tolist()
+    assert first.tolist() != engine.epoch_batches.share(engine.epoch_batches.batches[1], 20)[0].tolist()
+    engine.epoch_batches.start_epoch(2)
+    assert first.tolist() != engine.epoch_batches.share(engine.epoch_batches.batches[0], 20)[0].tolist()
 
 
 @pytest.mark.parametrize("other", [{"sampling": "bern"}, {"sampling": "uniform", "candidates": "typed"}])

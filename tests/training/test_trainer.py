@@ -22,11 +22,11 @@ UMLS = transa.load("umls")
 
 
 class Interrupted(Exception):  # noqa: N818
-    """Stops a run from its watch."""
+    """Stops a run from its callback."""
 
 
 def small(**values):
-    return recipe_from({"model": "transe", "dim": 8, "rounds": 6, "rate": 0.01, **values})
+    return recipe_from({"model": "transe", "dim": 8, "epochs": 6, "learning_rate": 0.01, **values})
 
 
 def weights(folder: Path):
@@ -41,17 +41,17 @@ def test_a_run_folder_holds_all_that_is_needed(tmp_path: Path) -> None:
     assert run.recipe() == recipe
     assert run.graph() == UMLS
     assert same_bits(run.model().tensors(), model.tensors())
-    rounds = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
-    assert [row["round"] for row in rounds] == [1, 2, 3, 4, 5, 6]
-    assert [row["validation"] is not None for row in rounds] == [False, True] * 3
-    assert json.loads((tmp_path / "run" / "metrics.json").read_text())["rounds"] == 6
+    epochs = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    assert [row["epoch"] for row in epochs] == [1, 2, 3, 4, 5, 6]
+    assert [row["validation"] is not None for row in epochs] == [False, True] * 3
+    assert json.loads((tmp_path / "run" / "metrics.json").read_text())["epochs"] == 6
     assert run.config()["source"] == "umls"
 
 
 @pytest.mark.parametrize(
     "values",
     [
-        {"optimizer": "adam", "batch": 512},
+        {"optimizer": "adam", "batch_size": 512},
         {"model": "transa", "metric": "full", "optimizer": "adagrad"},
         {"model": "transa", "metric": "lowrank", "metric_update": "gradient", "optimizer": "adagrad_row"},
         {
@@ -66,32 +66,32 @@ def test_a_run_folder_holds_all_that_is_needed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ["numba", "torch"])
 def test_an_interrupted_run_ends_with_the_same_bits(tmp_path: Path, values: dict[str, object], engine: str) -> None:
     recipe = small(validate_every=2, validate_sample=30, **values)
-    options = Options(engine=engine, checkpoint_rounds=2)  # type: ignore[arg-type]
+    options = Options(engine=engine, checkpoint_epochs=2)  # type: ignore[arg-type]
     whole = Trainer(UMLS, recipe, options, RunFolder(tmp_path / "whole"))
     whole.fit()
 
     def stop(progress: Progress) -> None:
-        if progress.round == 5:  # one round after the checkpoint of round 4
+        if progress.epoch == 5:  # one epoch after the checkpoint of epoch 4
             raise Interrupted
 
     with pytest.raises(Interrupted):
         Trainer(UMLS, recipe, options, RunFolder(tmp_path / "cut")).fit(stop)
     again = Trainer(UMLS, recipe, options, RunFolder(tmp_path / "cut"))
     seen: list[int] = []
-    again.fit(lambda progress: seen.append(progress.round), resume=True)
+    again.fit(lambda progress: seen.append(progress.epoch), resume=True)
     assert seen == [5, 6]
     assert same_bits(weights(tmp_path / "cut"), weights(tmp_path / "whole"))
     lines = (tmp_path / "cut" / "log.jsonl").read_text().splitlines()
-    assert [json.loads(line)["round"] for line in lines] == [1, 2, 3, 4, 5, 6]
+    assert [json.loads(line)["epoch"] for line in lines] == [1, 2, 3, 4, 5, 6]
     assert again.best == whole.best
 
 
 KILLED = """
 import sys, transa
 from transa.training import Options, RunFolder, Trainer, recipe_from
-recipe = recipe_from({"model": "transe", "dim": 8, "rounds": 1000000, "rate": 0.01, "batch": 64})
-trainer = Trainer(transa.load("umls"), recipe, Options(checkpoint_rounds=1), RunFolder(sys.argv[1]))
-trainer.fit(lambda progress: print(progress.round, flush=True))
+recipe = recipe_from({"model": "transe", "dim": 8, "epochs": 1000000, "learning_rate": 0.01, "batch_size": 64})
+trainer = Trainer(transa.load("umls"), recipe, Options(checkpoint_epochs=1), RunFolder(sys.argv[1]))
+trainer.fit(lambda progress: print(progress.epoch, flush=True))
 """
 
 
@@ -104,13 +104,13 @@ def test_a_run_killed_in_the_middle_of_a_round_goes_on_with_the_same_bits(tmp_pa
     process.send_signal(signal.SIGKILL)
     process.communicate()
     _, notes = RunFolder(run).read_tensors("checkpoint.safetensors")
-    done = int(notes["round"])
+    done = int(notes["epoch"])
     assert done >= 5
-    recipe = small(rounds=1_000_000, batch=64)
-    options = Options(checkpoint_rounds=1)
+    recipe = small(epochs=1_000_000, batch_size=64)
+    options = Options(checkpoint_epochs=1)
 
     def stop(progress: Progress) -> None:
-        if progress.round == done + 3:
+        if progress.epoch == done + 3:
             raise Interrupted
 
     resumed = Trainer(UMLS, recipe, options, RunFolder(run))
@@ -144,8 +144,8 @@ def test_a_folder_with_a_run_is_not_overwritten_and_resume_needs_the_same_run(tm
     before = weights(folder)
     with pytest.raises(InputError, match="--resume"):
         Trainer(UMLS, small(), folder=RunFolder(folder)).fit()
-    with pytest.raises(InputError, match="rate"):
-        Trainer(UMLS, small(rate=0.5), folder=RunFolder(folder)).fit(resume=True)
+    with pytest.raises(InputError, match="learning_rate"):
+        Trainer(UMLS, small(learning_rate=0.5), folder=RunFolder(folder)).fit(resume=True)
     with pytest.raises(InputError, match="graph"):
         Trainer(transa.load("nations"), small(), folder=RunFolder(folder)).fit(resume=True)
     with pytest.raises(InputError, match="no run"):
@@ -154,23 +154,23 @@ def test_a_folder_with_a_run_is_not_overwritten_and_resume_needs_the_same_run(tm
 
 
 def test_numbers_that_are_none_stop_the_run_and_keep_the_last_good_state(tmp_path: Path) -> None:
-    recipe = small(model="um", rate=1e30, rounds=50)
-    with pytest.raises(TrainingError, match=r"round \d+"):
-        Trainer(UMLS, recipe, Options(checkpoint_rounds=1), RunFolder(tmp_path / "run")).fit()
+    recipe = small(model="um", learning_rate=1e30, epochs=50)
+    with pytest.raises(TrainingError, match=r"epoch \d+"):
+        Trainer(UMLS, recipe, Options(checkpoint_epochs=1), RunFolder(tmp_path / "run")).fit()
     tensors, _ = RunFolder(tmp_path / "run").read_tensors("checkpoint.safetensors")
     assert all(np.isfinite(table.numpy()).all() for table in tensors.values())
     assert not (tmp_path / "run" / "weights.safetensors").exists()
 
 
-def test_training_stops_early_and_returns_to_the_best_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_stops_early_and_returns_to_the_best_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scores = iter([0.1, 0.5, 0.3, 0.2, 0.9])
     monkeypatch.setattr("transa.training.validation.Validation.score", lambda self, model: next(scores))
-    recipe = small(rounds=10, validate_every=1, patience=2)
+    recipe = small(epochs=10, validate_every=1, patience=2)
     trainer = Trainer(UMLS, recipe, folder=RunFolder(tmp_path / "run"))
     trainer.fit()
-    assert (trainer.round, trainer.best, trainer.best_round) == (4, 0.5, 2)
-    two_rounds = Trainer(UMLS, small(rounds=2)).fit()
-    assert same_bits(trainer.model.tensors(), two_rounds.tensors())
+    assert (trainer.epoch, trainer.best, trainer.best_epoch) == (4, 0.5, 2)
+    two_epochs = Trainer(UMLS, small(epochs=2)).fit()
+    assert same_bits(trainer.model.tensors(), two_epochs.tensors())
 
 
 def test_validation_does_not_look_at_the_test_split() -> None:
@@ -206,9 +206,9 @@ def test_every_bundled_recipe_is_valid(recipe: str, dataset: str | None) -> None
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"rats": 0.1}, "unknown setting 'rats'; did you mean 'rate'"),
-        ({"rate": -1}, "rate: .*-1"),
-        ({"rounds": 0}, "rounds: .*0"),
+        ({"rats": 0.1}, "unknown setting 'rats'; did you mean 'learning_rate'"),
+        ({"learning_rate": -1}, "learning_rate: .*-1"),
+        ({"epochs": 0}, "epochs: .*0"),
         ({"loss": "hinge"}, "loss: "),
         ({"dim": "many"}, "dim: .*many"),
         ({"model": "transz"}, "did you mean"),
@@ -232,7 +232,7 @@ def test_every_setting_is_described() -> None:
 def test_the_modern_recipe_learns_umls() -> None:
     from transa.evaluation import link_prediction
 
-    model = Trainer(UMLS, load_recipe("transa", "modern", "umls", {"rounds": 40})).fit()
+    model = Trainer(UMLS, load_recipe("transa", "modern", "umls", {"epochs": 40})).fit()
     scores = link_prediction(model, UMLS.valid, UMLS.known("train", "valid")).summary()["both"]
     assert scores["mrr"] > 0.5
     assert scores["hits@10"] > 0.95

@@ -1,4 +1,4 @@
-"""A picture of a training run: the loss and the validation score, round by round."""
+"""A picture of a training run: the loss and the validation score, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from transa.errors import InputError
+from transa.format1 import upgrade
 from transa.storage import atomic_file, read_small
 from transa.training import RunFolder
 
@@ -18,8 +19,8 @@ def plot_training(run: Path, target: Path) -> Path:
     folder = RunFolder(run)
     config, recipe = folder.config(), folder.recipe()
     try:
-        lines = map(json.loads, read_small(folder.place("log.jsonl")).splitlines())
-        rows = [(float(line["round"]), float(line["loss"]), line["validation"]) for line in lines]
+        lines = (upgrade(json.loads(line)) for line in read_small(folder.place("log.jsonl")).splitlines())
+        rows = [(float(line["epoch"]), float(line["loss"]), line["validation"]) for line in lines]
         scored = [(number, float(score)) for number, _, score in rows if score is not None]
     except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"no readable log ({error})", path=run) from None
@@ -27,7 +28,7 @@ def plot_training(run: Path, target: Path) -> Path:
     FigureCanvasAgg(figure)
     left = figure.subplots()
     left.plot([number for number, _, _ in rows], [loss for _, loss, _ in rows], color="#0072B2", label="loss")
-    left.set_xlabel("round")
+    left.set_xlabel("epoch")
     left.set_ylabel("mean loss of a positive", color="#0072B2")
     left.set_yscale("log")
     if scored:

@@ -71,7 +71,7 @@ def evaluate(
     from transa.evaluation.tables import check_target
     from transa.kernels.threads import set_threads
     from transa.training import RunFolder
-    from transa.training.memory import evaluation_need
+    from transa.training.memory import evaluation_memory
 
     if ranks is not None:
         check_target(ranks, overwrite=overwrite)
@@ -81,13 +81,13 @@ def evaluate(
     empty, graph = folder.empty_model(), folder.graph()
     triples = min(limit or len(graph.positives(split.value)), len(graph.positives(split.value)))
     precision = 8 if folder.recipe().precision == "float64" else 4
-    note_memory(evaluation_need(empty, graph, triples, chunk, precision), ignore=ignore_memory)
+    note_memory(evaluation_memory(empty, graph, triples, chunk, precision), ignore=ignore_memory)
     model = _moved(folder.model(), device)
     note_compiling("count_better", model)
     started = time.perf_counter()
-    with progress_bar("ranking", 2 * triples) as watch:
+    with progress_bar("ranking", 2 * triples) as callback:
         found = evaluate_model(
-            model, graph, split.value, known=splits, limit=limit, seed=seed, chunk=chunk, watch=watch
+            model, graph, split.value, known=splits, limit=limit, seed=seed, chunk=chunk, callback=callback
         )
     seconds = time.perf_counter() - started
     if ranks is not None:

@@ -42,8 +42,8 @@ def export(
     trained, facts = Trained.open(run), None
     if to.suffix.lower() in FACTS:
         note_compiling("best_answers", trained.model)
-        with progress_bar("searching", pairs(trained, relation)) as watch:
-            facts = discover(trained, top=top, relations=relation, watch=watch)
+        with progress_bar("searching", pairs(trained, relation)) as callback:
+            facts = discover(trained, top=top, relations=relation, callback=callback)
         note(*trained.notes, *([] if len(facts) else [NOTHING_NEW]))
     export_model(trained, to, facts=facts, overwrite=overwrite)
     what = {"facts": len(facts)} if facts is not None else {"parameters": trained.model.parameters}

@@ -43,7 +43,7 @@ def extend(
         raise InputError("holds a run already; name another folder", path=out)
     triples = read_triples(new_triples)
     trained = Trained.open(run)
-    with live_view(refine) if refine else nullcontext() as watch:
+    with live_view(refine) if refine else nullcontext() as callback:
         try:
             found = extend_model(
                 trained,
@@ -53,7 +53,7 @@ def extend(
                 seed=seed,
                 options=Options(threads=threads),
                 folder=RunFolder(out),
-                watch=watch,
+                callback=callback,
             )
         except InputError as error:
             raise InputError(f"{new_triples}: {error}") from None

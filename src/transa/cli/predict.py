@@ -157,8 +157,8 @@ def discover(
         found = doubtful(trained, top=top, relations=relation)
     else:
         note_compiling("best_answers", trained.model)
-        with progress_bar("searching", pairs(trained, relation)) as watch:
-            found = discover_facts(trained, top=top, each=each, relations=relation, parts=parts, watch=watch)
+        with progress_bar("searching", pairs(trained, relation)) as callback:
+            found = discover_facts(trained, top=top, each=each, relations=relation, parts=parts, callback=callback)
         note("among all triples that could be made far more are false than the probabilities assume; the order counts")
     note(*trained.notes)
     if not len(found):

@@ -86,7 +86,7 @@ def reproduce(
 
 def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads: int | None, as_json: bool) -> None:
     from transa.cli.output import emit_json, note
-    from transa.cli.stopping import stopping_between_rounds
+    from transa.cli.stopping import stopping_between_epochs
     from transa.cli.train import note_compiling
     from transa.reproduction import make_table
     from transa.reproduction import reproduce as run_plan
@@ -101,10 +101,10 @@ def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads:
     else:
         if budget != 0:
             note_compiling()
-        around = partial(stopping_between_rounds, how="")
-        with _view(len(plan.cells)) as watch:
+        around = partial(stopping_between_epochs, how="")
+        with _view(len(plan.cells)) as callback:
             outcome = run_plan(
-                plan, kept, runs, budget=budget, options=Options(threads=threads), watch=watch, around=around
+                plan, kept, runs, budget=budget, options=Options(threads=threads), callback=callback, around=around
             )
     tables = make_table(plan, kept)
     written = write_tables(tables, kept.folder / "tables")
@@ -188,13 +188,13 @@ def _say_plan(plan: Plan, kept: Any, as_json: bool) -> None:
             cell.dataset,
             cell.row.model,
             cell.row.recipe or "",
-            cell.settings.rounds,
+            cell.settings.epochs,
             kept.find(cell, task=plan.task(cell.dataset)) is not None,
         )
         for cell in plan.cells
     ]
     if as_json:
-        keys = ("dataset", "model", "recipe", "rounds", "there")
+        keys = ("dataset", "model", "recipe", "epochs", "there")
         emit_json(
             {
                 "table": plan.table,
@@ -205,7 +205,7 @@ def _say_plan(plan: Plan, kept: Any, as_json: bool) -> None:
         return
     show(
         f"{plan.table}: {len(rows)} runs",
-        ("dataset", "model", "recipe", "rounds", ""),
+        ("dataset", "model", "recipe", "epochs", ""),
         [(*row[:4], "there" if row[4] else "to run") for row in rows],
     )
 
@@ -237,21 +237,21 @@ def _view(total: int) -> Iterator[Callable[[Event], None]]:
     )
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         whole = bars.add_task("runs", total=total, state="")
-        one = bars.add_task("rounds", total=None, state="")
+        one = bars.add_task("epochs", total=None, state="")
 
-        def watch(event: Event) -> None:
+        def callback(event: Event) -> None:
             name = event.cell.name
-            if event.kind == "round" and event.progress is not None:
+            if event.kind == "epoch" and event.progress is not None:
                 state = f"loss {event.progress.loss:.4f}"
-                bars.update(one, completed=event.progress.round, total=event.progress.rounds, state=state)
+                bars.update(one, completed=event.progress.epoch, total=event.progress.epochs, state=state)
                 return
             if event.kind in ("train", "evaluate"):
                 bars.update(whole, state=f"{name}: {event.kind}")
                 if event.kind == "train":
-                    bars.reset(one, total=event.cell.settings.rounds, state="")
+                    bars.reset(one, total=event.cell.settings.epochs, state="")
             else:
                 bars.update(whole, completed=event.place)
             if not console.is_terminal and event.kind != "left":
                 typer.echo(f"{event.place}/{event.of} {name}: {event.kind}", err=True)
 
-        yield watch
+        yield callback

@@ -31,8 +31,8 @@ def exiting_on_termination() -> Iterator[None]:
 
 
 @contextmanager
-def stopping_between_rounds(trainer: Trainer, how: str = "--resume") -> Iterator[None]:
-    """Let the first Ctrl-C or SIGTERM end training after the round under way, and a second one at once.
+def stopping_between_epochs(trainer: Trainer, how: str = "--resume") -> Iterator[None]:
+    """Let the first Ctrl-C or SIGTERM end training after the epoch under way, and a second one at once.
 
     The message says that the same command goes on, with the option `how` where there is one.
     """
@@ -46,7 +46,7 @@ def stopping_between_rounds(trainer: Trainer, how: str = "--resume") -> Iterator
         received.append(number)
         trainer.stop()
         # Not by way of sys.stderr, which may be in use by what was interrupted.
-        os.write(2, b"stopping after this round; the same signal again stops at once\n")
+        os.write(2, b"stopping after this epoch; the same signal again stops at once\n")
 
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -52,7 +52,7 @@ def train(
     lock_free: Annotated[
         bool, typer.Option("--lock-free", help="Faster, but two runs with the same seed differ.")
     ] = False,
-    checkpoint_rounds: Annotated[int | None, typer.Option(min=1, help="Rounds between checkpoints.")] = None,
+    checkpoint_epochs: Annotated[int | None, typer.Option(min=1, help="Epochs between checkpoints.")] = None,
     checkpoint_minutes: Annotated[float, typer.Option(min=0, help="Minutes between checkpoints.")] = 5.0,
     ignore_memory: IgnoreMemory = False,
     columns: Columns = None,
@@ -64,10 +64,10 @@ def train(
 ) -> None:
     """Train a model on a graph and keep it in a run folder."""
     from transa.cli.output import emit_json, note, note_memory
-    from transa.cli.stopping import stopping_between_rounds
+    from transa.cli.stopping import stopping_between_epochs
     from transa.data.registry import canonical
     from transa.training import Options, RunFolder, Trainer, load_recipe
-    from transa.training.memory import training_need
+    from transa.training.memory import training_memory
 
     graph = load_graph(source, columns, header, delimiter, no_quotes, split)
     note(*graph.notes)
@@ -75,27 +75,27 @@ def train(
     given = dict(map(read_setting, settings or []))
     same = resume and not given and recipe is None
     chosen = folder.recipe() if same else load_recipe(model, recipe, canonical(source), given)
-    options = Options(engine.value, device, threads, lock_free, checkpoint_rounds, checkpoint_minutes)
-    note_memory(training_need(graph, chosen, options), ignore=ignore_memory)
+    options = Options(engine.value, device, threads, lock_free, checkpoint_epochs, checkpoint_minutes)
+    note_memory(training_memory(graph, chosen, options), ignore=ignore_memory)
     note_compiling()
     trainer = Trainer(graph, chosen, options, folder, source)
     note(
         f"{trainer.model!r}, {trainer.model.parameters:,} parameters; engine: {trainer.engine.name}, {trainer.threads} threads"
     )
-    with stopping_between_rounds(trainer), live_view(chosen.rounds) as watch:
-        trainer.fit(watch, resume=resume)
+    with stopping_between_epochs(trainer), live_view(chosen.epochs) as callback:
+        trainer.fit(callback, resume=resume)
     if trainer.warm_start:
         first = trainer.warm_start
         note(
-            f"started from a TransE of {first['rounds']} rounds, {first['seconds']:.1f} s, loss {first['last_loss']:.4f}"
+            f"started from a TransE of {first['epochs']} epochs, {first['seconds']:.1f} s, loss {first['last_loss']:.4f}"
         )
     summary = {"run": str(out), **trainer.summary()}
     if as_json:
         emit_json(summary)
     else:
         best = summary["validation"]
-        scored = f", best validation {best['measure']} {best['best']:.4f} in round {best['round']}" if best else ""
-        typer.echo(f"{out}: {summary['rounds']} rounds in {summary['seconds']:.1f} s{scored}")
+        scored = f", best validation {best['measure']} {best['best']:.4f} in epoch {best['epoch']}" if best else ""
+        typer.echo(f"{out}: {summary['epochs']} epochs in {summary['seconds']:.1f} s{scored}")
 
 
 def demo(
@@ -117,8 +117,8 @@ def demo(
     recipe = load_recipe("transa", None, "umls")
     trainer = Trainer(graph, recipe, None, folder, "umls")
     note(f"{trainer.model!r}; engine: {trainer.engine.name}, {trainer.threads} threads")
-    with live_view(recipe.rounds) as watch:
-        model = trainer.fit(watch)
+    with live_view(recipe.epochs) as callback:
+        model = trainer.fit(callback)
     scores = link_prediction(model, graph.test, graph.known()).summary()
     picture = plot_training(out, out / "training.png")
     questions = [("virus", "causes"), ("hormone", "affects"), ("bird", "isa")]
@@ -169,7 +169,7 @@ def note_compiling(kernel: str = "gradient_phase", model: Model | None = None) -
 
 
 @contextmanager
-def live_view(rounds: int) -> Iterator[Callable[[Progress], None]]:
+def live_view(epochs: int) -> Iterator[Callable[[Progress], None]]:
     """Show the progress of training on stderr: a bar on a terminal, a line now and then elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -184,15 +184,15 @@ def live_view(rounds: int) -> Iterator[Callable[[Progress], None]]:
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("training", total=rounds, state="")
+        task = bar.add_task("training", total=epochs, state="")
 
-        def watch(progress: Progress) -> None:
+        def callback(progress: Progress) -> None:
             state = f"loss {progress.loss:.4f}, violating {progress.violations:.1%}, {progress.triples_per_second:,.0f} triples/s"
             if progress.best is not None:
-                state += f", best {progress.best:.4f} (round {progress.best_round})"
-            bar.update(task, completed=progress.round, state=state)
-            tenth = max(1, rounds // 10)
-            if not console.is_terminal and (progress.round % tenth == 0 or progress.round in (1, rounds)):
-                typer.echo(f"round {progress.round}/{rounds}: {state}", err=True)
+                state += f", best {progress.best:.4f} (epoch {progress.best_epoch})"
+            bar.update(task, completed=progress.epoch, state=state)
+            tenth = max(1, epochs // 10)
+            if not console.is_terminal and (progress.epoch % tenth == 0 or progress.epoch in (1, epochs)):
+                typer.echo(f"epoch {progress.epoch}/{epochs}: {state}", err=True)
 
-        yield watch
+        yield callback

@@ -79,7 +79,7 @@ class Corruptor:
             heads = tails = (np.empty(0, np.int64), answers[0][:0], answers[0][:0])
         return Candidates(self.head_probability, facts.num_entities, *answers, *heads, *tails)
 
-    def corrupt(self, triples: Triples, negatives: int = 1, *, round: int = 0, first: int = 0) -> Triples:  # noqa: A002
+    def corrupt(self, triples: Triples, negatives: int = 1, *, epoch: int = 0, first: int = 0) -> Triples:
         """Return `negatives` corruptions of each triple, of shape (triples, negatives, 3).
 
         Parameters
@@ -88,10 +88,10 @@ class Corruptor:
             Rows of (head, relation, tail), all of them known facts.
         negatives
             How many for each.
-        round
-            Another round gives other corruptions.
+        epoch
+            Another epoch gives other corruptions.
         first
-            The position of the first triple in the round: corrupting in one piece or in several gives the same.
+            The position of the first triple in the epoch: corrupting in one piece or in several gives the same.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Corruptor:
             0,
             len(triples),
             first,
-            np.uint64(stream(self.seed, self.purpose, round)),
+            np.uint64(stream(self.seed, self.purpose, epoch)),
             self.candidates,
             entities,
             at_head,

@@ -231,14 +231,12 @@ def scores_of(model: Model, triples: Triples) -> npt.NDArray[np.float64]:
 
 
 def finite_scores(model: Model, triples: Triples) -> npt.NDArray[np.float64]:
-    """Return the score of each triple, or raise an `InputError` where one is no number."""
+    """Return the score of each triple, or raise an `InputError` where one is NaN or infinite."""
     scores = scores_of(model, triples)
     wrong = np.flatnonzero(~np.isfinite(scores))
     if len(wrong):
         ids = tuple(triples[wrong[0]].tolist())
-        raise InputError(
-            f"the model scores the triple {ids} (ids) as {scores[wrong[0]]}, which is not a number to compare"
-        )
+        raise InputError(f"the model scores the triple {ids} (ids) as {scores[wrong[0]]}, which cannot be compared")
     return scores
 
 

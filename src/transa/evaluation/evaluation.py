@@ -20,7 +20,7 @@ from transa.errors import InputError
 from transa.evaluation.classification import check_sizes, finite_scores
 from transa.evaluation.link_prediction import HITS, LinkPrediction, Ties, link_prediction
 from transa.evaluation.queries import SIDES, Queries
-from transa.evaluation.ranking import Ranker, Watch
+from transa.evaluation.ranking import Callback, Ranker
 from transa.evaluation.tables import write_table
 from transa.models import Model
 
@@ -177,7 +177,7 @@ def evaluate(
     limit: int | None = None,
     seed: int = 0,
     chunk: int | None = None,
-    watch: Watch | None = None,
+    callback: Callback | None = None,
 ) -> Evaluation:
     """Rank the head and the tail of each true triple of a split among all entities.
 
@@ -194,7 +194,7 @@ def evaluate(
         Rank a random sample of this many triples.
     chunk
         Entities at a time; the result does not depend on it.
-    watch
+    callback
         Called now and then with the number of ranks that have been found since.
     """
     check_sizes(model, graph)
@@ -213,7 +213,7 @@ def evaluate(
     population = len(triples)
     if limit is not None and limit < population:
         triples = triples[np.sort(np.random.default_rng(seed).permutation(population)[:limit])]
-    found = link_prediction(model, triples, _known(graph, chosen), chunk=chunk, watch=watch)
+    found = link_prediction(model, triples, _known(graph, chosen), chunk=chunk, callback=callback)
     return Evaluation(found, model, graph, split, chosen, population, seed)
 
 

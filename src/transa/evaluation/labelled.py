@@ -54,7 +54,7 @@ class LabelledTriples:
         corruptor = Corruptor(KnownFacts(rows, len(graph.entities), len(graph.relations)), seed=seed, purpose=PURPOSE)
         corruptor.head_probability = RelationStatistics.of(graph.training_facts).head_probability
         try:
-            drawn = corruptor.corrupt(triples, round=SPLITS.index(split))[:, 0]
+            drawn = corruptor.corrupt(triples, epoch=SPLITS.index(split))[:, 0]
         except InputError as error:
             raise InputError(f"{split} has no labels, and no false triples can be drawn: {error}") from None
         ones = np.ones(len(triples), dtype=np.int8)

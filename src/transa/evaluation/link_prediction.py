@@ -12,7 +12,7 @@ import numpy.typing as npt
 from transa.data.facts import KnownFacts
 from transa.data.graph import Triples
 from transa.evaluation.queries import SIDES, Queries, Side
-from transa.evaluation.ranking import Ranker, Watch
+from transa.evaluation.ranking import Callback, Ranker
 from transa.models import Model
 
 Ties = Literal["realistic", "optimistic", "pessimistic"]
@@ -119,7 +119,7 @@ class LinkPrediction:
 
 
 def link_prediction(
-    model: Model, triples: Triples, known: KnownFacts, *, chunk: int | None = None, watch: Watch | None = None
+    model: Model, triples: Triples, known: KnownFacts, *, chunk: int | None = None, callback: Callback | None = None
 ) -> LinkPrediction:
     """Rank the head and the tail of each triple among all entities.
 
@@ -133,7 +133,7 @@ def link_prediction(
         The facts that a filtered rank leaves out.
     chunk
         Entities at a time; the result does not depend on it.
-    watch
+    callback
         Called now and then with the number of ranks that have been found since.
     """
     counts = np.zeros((5, len(triples), 2), dtype=np.int64)
@@ -142,7 +142,7 @@ def link_prediction(
     ranker = Ranker(model, chunk)
     for column, side in enumerate(SIDES):
         queries = Queries.of(triples, known, side)
-        found = ranker.count(queries, watch)
+        found = ranker.count(queries, callback)
         counts[:4, queries.origins, column] = found.counts
         owner = queries.query_of_target
         counts[4, queries.origins, column] = (queries.stops - queries.starts)[owner] - itself[queries.origins]

@@ -33,11 +33,11 @@ BUDGET = 1 << 25
 #: Parameters up to here give scores that no precision overflows; beyond, every score is looked at.
 LARGEST = 1e9
 
-Watch = Callable[[int], None]
+Callback = Callable[[int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class RankCounts:
     """What was counted for each target, in the order of the queries.
 
     Attributes
@@ -70,14 +70,14 @@ class Ranker:
         compiled = model.kernel() is not None and model.entity.vector.device.type == "cpu"
         self.kernels = Kernels(model) if largest_parameter(model) <= LARGEST and compiled else None
 
-    def count(self, queries: Queries, watch: Watch | None = None) -> Counts:
+    def count(self, queries: Queries, callback: Callback | None = None) -> RankCounts:
         """Count for each target of each query the entities that score better or the same.
 
-        `watch` is called now and then with the number of targets that have been done since.
+        `callback` is called now and then with the number of targets that have been done since.
         """
         if self.kernels is not None:
-            return self.kernels.count(queries, self.chunk or CHUNK, watch)
-        return _count_with_torch(self.model, queries, self.chunk, watch)
+            return self.kernels.count(queries, self.chunk or CHUNK, callback)
+        return _count_with_torch(self.model, queries, self.chunk, callback)
 
     def best(
         self, queries: Queries, number: int, *, leave_out_known: bool = False
@@ -97,14 +97,14 @@ def largest_parameter(model: Model) -> float:
     Raises
     ------
     InputError
-        If a table holds values that are no numbers, by which nothing can be ranked.
+        If a table holds NaN or infinity, by which nothing can be ranked.
     """
     largest = 0.0
     for name, table in model.tensors().items():
         if table.numel():
             reach = max(-float(table.min()), float(table.max()))
             if not math.isfinite(reach):
-                raise InputError(f"the model's table {name} holds values that are no numbers")
+                raise InputError(f"the model's table {name} holds NaN or infinity")
             largest = max(largest, reach)
     return largest
 
@@ -179,7 +179,7 @@ class Kernels:
                 self.spectrum = found
             self._analysed[wanted] = True
 
-    def count(self, queries: Queries, chunk: int, watch: Watch | None) -> Counts:
+    def count(self, queries: Queries, chunk: int, callback: Callback | None) -> RankCounts:
         """See `Ranker.count`."""
         from transa.kernels.ranking import count_better
 
@@ -194,9 +194,9 @@ class Kernels:
                     *(min(chunk, max(len(self.entities), 1)), counts, looked),
                 )
                 rescored += int(looked.sum())
-                if watch is not None:
-                    watch(int(queries.target_offsets[part[-1]] - queries.target_offsets[part[0]]))
-        return Counts(counts, rescored)
+                if callback is not None:
+                    callback(int(queries.target_offsets[part[-1]] - queries.target_offsets[part[0]]))
+        return RankCounts(counts, rescored)
 
     def best(
         self, queries: Queries, number: int, chunk: int, leave_out_known: bool
@@ -233,7 +233,7 @@ def _reach(entities: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.asarray(np.abs(entities).max(axis=0, initial=0), np.float64)
 
 
-def _count_with_torch(model: Model, queries: Queries, chunk: int | None, watch: Watch | None) -> Counts:
+def _count_with_torch(model: Model, queries: Queries, chunk: int | None, callback: Callback | None) -> RankCounts:
     device = model.entity.vector.device
     counts = np.zeros((4, len(queries.targets)), np.int64)
     owner = queries.query_of_target
@@ -247,9 +247,9 @@ def _count_with_torch(model: Model, queries: Queries, chunk: int | None, watch: 
             counts[0, rows] = (own < levels[:, None]).sum(1).cpu().numpy()
             counts[1, rows] = (own == levels[:, None]).sum(1).cpu().numpy() - 1
             counts[2:, rows] = _count_known(queries, owner[rows], queries.targets[rows], scores, begin, levels)
-        if watch is not None:
-            watch(last - first)
-    return Counts(counts, len(queries) * model.num_entities)
+        if callback is not None:
+            callback(last - first)
+    return RankCounts(counts, len(queries) * model.num_entities)
 
 
 def _score_parts(model: Model, queries: Queries, chunk: int | None) -> Iterator[tuple[int, int, Tensor]]:
@@ -280,7 +280,7 @@ def _all_scores(model: Model, queries: Queries, begin: int, end: int, at_once: i
             scores[:, start : start + step] = model.score(pair[0], relation, pair[1])
     if scores.numel() and not math.isfinite(float(scores.min()) - float(scores.max())):
         relation_id = int(queries.relations[begin])
-        raise InputError(f"the model has scores for the relation {relation_id} (id) that are no numbers to compare")
+        raise InputError(f"the model has scores for the relation {relation_id} (id) that are NaN or infinite")
     return scores
 
 

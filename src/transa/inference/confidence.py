@@ -75,7 +75,7 @@ class Confidence:
             thresholds = {int(relation): float(value) for relation, value in values["thresholds"].items()}
             elsewhere = float(values["global_threshold"])
             if not np.isfinite([*thresholds.values(), elsewhere]).all():
-                raise ValueError("a threshold is no number")
+                raise ValueError("a threshold is NaN or infinite")
             calibrator = Calibrator.from_dict(values["calibrator"])
             return cls(thresholds, elsewhere, calibrator, bool(values["sampled"]))
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:

@@ -38,7 +38,7 @@ def discover(
     each: int = 10,
     relations: Sequence[str] | None = None,
     parts: Path | None = None,
-    watch: Callable[[int], None] | None = None,
+    callback: Callable[[int], None] | None = None,
 ) -> Checks:
     """Return the most probable facts that the graph does not hold, the most probable first.
 
@@ -57,7 +57,7 @@ def discover(
         Only these, by key or by name.
     parts
         A file for parts that are done. Where it is there already, its parts are taken from it and the rest is added.
-    watch
+    callback
         Called after each part with the number of (head, relation) pairs that are done.
     """
     for name, value in (("top", top), ("each", each)):
@@ -74,8 +74,8 @@ def discover(
             if finished is not None:
                 finished.add(part, some)
         found = _best_of(trained, found + some, top)
-        if watch is not None:
-            watch(len(heads))
+        if callback is not None:
+            callback(len(heads))
     return check_ids(trained, _triples(found))
 
 

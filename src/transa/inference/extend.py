@@ -69,7 +69,7 @@ def extend(
     seed: int = 0,
     options: Options | None = None,
     folder: RunFolder | None = None,
-    watch: Callable[[Progress], None] | None = None,
+    callback: Callable[[Progress], None] | None = None,
 ) -> Extended:
     """Add triples to a model's graph, with vectors for the entities it does not know.
 
@@ -82,15 +82,15 @@ def extend(
     steps
         Steps down the loss of the new triples, in which only vectors of new entities move; 0 leaves them at their start.
     refine
-        Rounds of training on all triples afterwards, in which everything moves.
+        Epochs of training on all triples afterwards, in which everything moves.
     seed
         Of corruptions.
     options
         How to train, for `refine`.
     folder
         Where to keep the result as a run; it must not hold one.
-    watch
-        Called after each round of `refine`.
+    callback
+        Called after each epoch of `refine`.
     """
     recipe = trained.recipe
     if recipe is None:
@@ -105,7 +105,7 @@ def extend(
     if len(graph.entities) > old:
         losses = settle(model, graph, added, old, recipe, steps, seed)
     if refine:
-        model = _refine(trained, model, graph, recipe, refine, options, folder, watch)
+        model = _refine(trained, model, graph, recipe, refine, options, folder, callback)
     elif folder is not None:
         _keep(folder, model, graph, recipe)
     if folder is not None:
@@ -164,19 +164,19 @@ def _refine(
     model: Model,
     graph: KnowledgeGraph,
     recipe: Recipe,
-    rounds: int,
+    epochs: int,
     options: Options | None,
     folder: RunFolder | None,
-    watch: Callable[[Progress], None] | None,
+    callback: Callable[[Progress], None] | None,
 ) -> Model:
     source = None if trained.folder is None else str(trained.folder.path)
-    chosen = recipe.model_copy(update={"rounds": rounds, "warm_rounds": 0})
+    chosen = recipe.model_copy(update={"epochs": epochs, "warm_epochs": 0})
     trainer = Trainer(graph, chosen, options, folder, source)
     for name, table in trainer.model.tensors().items():
         if name not in model.fixed:
             table.copy_(model.tensors()[name])
     _resume_optimizer(trained, trainer, len(trained.graph.entities))
-    return trainer.fit(watch)
+    return trainer.fit(callback)
 
 
 def _resume_optimizer(trained: Trained, trainer: Trainer, old: int) -> None:
@@ -206,6 +206,6 @@ def _keep(folder: RunFolder, model: Model, graph: KnowledgeGraph, recipe: Recipe
     try:
         folder.write_start(graph, recipe, source=None, engine="extend")
         folder.write_tensors("weights.safetensors", model.tensors())
-        folder.write_json("metrics.json", {"rounds": 0, "parameters": model.parameters, "validation": None})
+        folder.write_json("metrics.json", {"epochs": 0, "parameters": model.parameters, "validation": None})
     finally:
         folder.close()

@@ -97,7 +97,7 @@ def settle(
     """Move new entities down the loss of their triples; return it before and after.
 
     Steps are those of Adagrad with one sum a row, a tenth of an entity vector's usual entry long at first: whatever the
-    recipe's own optimiser is, its rate is meant for many rounds over all triples.
+    recipe's own optimiser is, its learning rate is meant for many epochs over all triples.
     """
     mine = added[(added[:, [0, 2]] >= old).any(axis=1)]
     corruptor = Corruptor(
@@ -105,7 +105,7 @@ def settle(
     )
     constraints = {name: setting.constraint for name, setting in table_settings(model, recipe).items()}
     sums = {name: torch.zeros(len(table) - old, 1, dtype=table.dtype) for name, table in model.entity.items()}
-    rates = {name: 0.1 * float(table[:old].square().mean().sqrt()) for name, table in model.entity.items()}
+    learning_rates = {name: 0.1 * float(table[:old].square().mean().sqrt()) for name, table in model.entity.items()}
     first = _loss(model, corruptor, mine, recipe, old, 0)[0]
     start = {name: table[old:].clone() for name, table in model.entity.items()}
     random = np.random.default_rng(seed)
@@ -116,7 +116,7 @@ def settle(
             table, shape = model.entity[name], model.entity[name][old:].shape
             moved = update_rows(
                 ADAGRAD_ROW,
-                rates[name] * (1 - (step - 1) / steps),
+                learning_rates[name] * (1 - (step - 1) / steps),
                 recipe.penalty,
                 constraints.get(f"entity.{name}", 0),
                 step,
@@ -137,7 +137,7 @@ def _loss(
     model: Model, corruptor: Corruptor, triples: Triples, recipe: Recipe, old: int, number: int
 ) -> tuple[float, dict[str, Tensor]]:
     """Return the mean loss of some triples, and the gradient of its sum for the rows of new entities."""
-    wrong = corruptor.corrupt(triples, recipe.negatives, round=number)
+    wrong = corruptor.corrupt(triples, recipe.negatives, epoch=number)
     every = np.concatenate([triples[:, None], wrong], axis=1)
     touched, places = np.unique(every[..., [0, 2]], return_inverse=True)
     places = places.reshape(*every.shape[:2], 2)

@@ -16,7 +16,7 @@ from transa.kernels.codes import PSD
 from transa.kernels.facts import corrupt_one
 from transa.kernels.losses import loss_and_factors
 from transa.kernels.random import draw
-from transa.kernels.scores import FAST, spread
+from transa.kernels.scores import FAST, scatter_residual
 
 #: Triples whose pairs are multiplied at once in the closed form.
 CHUNK = 256
@@ -80,7 +80,7 @@ def grouped_gradient_phase(  # type: ignore[no-untyped-def]
                     if kind != PSD:
                         bent = bent if e > 0 else (-bent if e < 0 else vectors.dtype.type(0))
                     gradients[place, i] = bent
-                spread(gradients, base, j, j >= 0 and at_head[b, j])
+                scatter_residual(gradients, base, j, j >= 0 and at_head[b, j])
 
 
 @kernel(parallel=True, fastmath=FAST)
@@ -148,12 +148,12 @@ def hinge_gradient_phase(  # type: ignore[no-untyped-def]
                     e = vectors[head, i] + vectors[shift, i] - vectors[tail, i]
                     bent = like(violations[b]) * (bent_above[k, i] - bent_below[pair, i])
                     gradients[base, i] = bent if kind == PSD or e > 0 else (-bent if e < 0 else like(0))
-                spread(gradients, base, -1, False)
+                scatter_residual(gradients, base, -1, False)
             for i in range(size):
                 e = vectors[false_head, i] + vectors[shift, i] - vectors[false_tail, i]
                 bent = bent_above[k, i] + bent_below[pair, i]
                 gradients[base + 3 + j, i] = -bent if kind == PSD or e > 0 else (bent if e < 0 else like(0))
-            spread(gradients, base, j, at_head[b, j])
+            scatter_residual(gradients, base, j, at_head[b, j])
 
 
 @njit(forceinline=True)

@@ -25,14 +25,14 @@ from transa.kernels.scores import FAST
 
 @njit(fastmath=FAST, forceinline=True)
 def update_row(  # type: ignore[no-untyped-def]
-    optimizer, rate, penalty, constraint, step, values, row, gradients, place, first, second
+    optimizer, learning_rate, penalty, constraint, step, values, row, gradients, place, first, second
 ):
     """Move ``values[row]`` against ``gradients[place]`` and the derivative of penalty * |row|^2, then bring it into the constraint.
 
     Parameters
     ----------
-    optimizer, rate, penalty, constraint
-        What to do; rate and penalty in the type of the values.
+    optimizer, learning_rate, penalty, constraint
+        What to do; learning rate and penalty in the type of the values.
     step
         The number of this step, from 1 (Adam).
     values, row, gradients, place
@@ -47,19 +47,21 @@ def update_row(  # type: ignore[no-untyped-def]
             gradients[place, i] += 2 * penalty * values[row, i]
     if optimizer == SGD:
         for i in range(size):
-            values[row, i] -= rate * gradients[place, i]
+            values[row, i] -= learning_rate * gradients[place, i]
     elif optimizer == ADAGRAD_ROW:
         total = values.dtype.type(0)
         for i in range(size):
             total += gradients[place, i] * gradients[place, i]
         first[row, 0] += total / size
-        scale = rate / (np.sqrt(first[row, 0]) + values.dtype.type(ADAGRAD_EPSILON))
+        scale = learning_rate / (np.sqrt(first[row, 0]) + values.dtype.type(ADAGRAD_EPSILON))
         for i in range(size):
             values[row, i] -= scale * gradients[place, i]
     elif optimizer == ADAGRAD:
         for i in range(size):
             first[row, i] += gradients[place, i] * gradients[place, i]
-            values[row, i] -= rate * gradients[place, i] / (np.sqrt(first[row, i]) + values.dtype.type(ADAGRAD_EPSILON))
+            values[row, i] -= (
+                learning_rate * gradients[place, i] / (np.sqrt(first[row, i]) + values.dtype.type(ADAGRAD_EPSILON))
+            )
     else:
         beta1, beta2 = values.dtype.type(BETA1), values.dtype.type(BETA2)
         correct1 = values.dtype.type(1.0 - BETA1**step)
@@ -68,8 +70,8 @@ def update_row(  # type: ignore[no-untyped-def]
             g = gradients[place, i]
             first[row, i] = beta1 * first[row, i] + (one - beta1) * g
             second[row, i] = beta2 * second[row, i] + (one - beta2) * g * g
-            spread = np.sqrt(second[row, i] / correct2) + values.dtype.type(ADAM_EPSILON)
-            values[row, i] -= rate * (first[row, i] / correct1) / spread
+            deviation = np.sqrt(second[row, i] / correct2) + values.dtype.type(ADAM_EPSILON)
+            values[row, i] -= learning_rate * (first[row, i] / correct1) / deviation
     if constraint == NON_NEGATIVE:
         for i in range(size):
             values[row, i] = max(values[row, i], values.dtype.type(0))

@@ -48,7 +48,7 @@ def unit(bits):  # type: ignore[no-untyped-def]
 
 @kernel()
 def stream(seed, purpose, index):  # type: ignore[no-untyped-def]
-    """Return the key of a sequence of its own for a seed, a purpose (say, corruption) and an index (say, the round)."""
+    """Return the key of a sequence of its own for a seed, a purpose (say, corruption) and an index (say, the epoch)."""
     return mix(mix(mix(np.uint64(seed) + GOLDEN) + np.uint64(purpose) * GOLDEN) + np.uint64(index) * GOLDEN)
 
 

@@ -197,7 +197,7 @@ def add_tilt_gradient(vectors, relation, normal, row, slope, square, factor, g, 
 
 
 @njit(fastmath=FAST, forceinline=True)
-def spread(gradients, base, j, replaced):  # type: ignore[no-untyped-def]
+def scatter_residual(gradients, base, j, replaced):  # type: ignore[no-untyped-def]
     """Pass the gradient by a residual on to the rows it is made of.
 
     Row `base` holds the gradient of the head, the next two those of tail and relation, and row base + 3 + j that of the entity of

@@ -30,7 +30,7 @@ from transa.kernels.scores import (
     differentiate,
     project,
     residual_score,
-    spread,
+    scatter_residual,
     tilt,
 )
 
@@ -82,7 +82,7 @@ def _gradients(  # type: ignore[no-untyped-def]
             kind, vectors, first, vector, second, gradients, place, metric, normal, relation, value, scale, metric_gradients, b
         )  # fmt: skip
         add_normal_gradient(vectors, first, second, gradients, place, normal, relation, metric_gradients, b)
-        spread(gradients, base, j, j >= 0 and at_head[b, j])
+        scatter_residual(gradients, base, j, j >= 0 and at_head[b, j])
     for c in range(3 + count):
         if c != 2 and (c < 2 or factors[b, c - 2] != 0):
             project(gradients, base + c, normal, relation)
@@ -151,7 +151,7 @@ def factor_phase(loss, margin, temperature, negligible, size, scores, factors, l
 
 
 @kernel(parallel=True)
-def deal_phase(size, at_head, by_head, by_tail, gradients):  # type: ignore[no-untyped-def]
+def scatter_gradients(size, at_head, by_head, by_tail, gradients):  # type: ignore[no-untyped-def]
     """Bring the gradients by both ends of positives and negatives to the rows of `gradients` (see `_gradients`).
 
     Rows b (1 + K) of `by_head` and `by_tail` are those of positive b, and its K negatives follow. There is no row of a relation.
@@ -175,7 +175,7 @@ def deal_phase(size, at_head, by_head, by_tail, gradients):  # type: ignore[no-u
 @kernel(parallel=True, fastmath=FAST)
 def update_phase(  # type: ignore[no-untyped-def]
     parts, triples, start, stop, step, negatives, factors, gradients, active, slots, touched, num_entities, vectors, first,
-    second, optimizer, rates, penalties, constraints,
+    second, optimizer, learning_rates, penalties, constraints,
 ):  # fmt: skip
     """Phase two: add up the gradients of each row in the order of the batch and take one step on it.
 
@@ -212,7 +212,7 @@ def update_phase(  # type: ignore[no-untyped-def]
             role = 0 if row < num_entities else 1
             update_row(
                 optimizer,
-                rates[role],
+                learning_rates[role],
                 penalties[role],
                 constraints[role],
                 step,
@@ -228,7 +228,7 @@ def update_phase(  # type: ignore[no-untyped-def]
 
 @kernel(parallel=True, fastmath=FAST)
 def metric_phase(  # type: ignore[no-untyped-def]
-    parts, triples, start, stop, step, gradients, active, slots, metric, first, second, optimizer, rate, penalty,
+    parts, triples, start, stop, step, gradients, active, slots, metric, first, second, optimizer, learning_rate, penalty,
     constraint,
 ):  # fmt: skip
     """Phase two for a metric or normal learned by gradient, one row (flattened) for each relation."""
@@ -248,13 +248,15 @@ def metric_phase(  # type: ignore[no-untyped-def]
                             gradients[total, i] += gradients[b, i]
                 elif slots[row] == b:
                     slots[row] = -1
-                    update_row(optimizer, rate, penalty, constraint, step, metric, row, gradients, b, first, second)
+                    update_row(
+                        optimizer, learning_rate, penalty, constraint, step, metric, row, gradients, b, first, second
+                    )
 
 
 @kernel(parallel=True, fastmath=FAST)
 def lock_free_phase(  # type: ignore[no-untyped-def]
     chunk, triples, start, stop, step, negatives, at_head, vectors, num_entities, metric, weights, kind, root, loss, margin,
-    temperature, negligible, losses, violations, first, second, optimizer, rates, penalties, constraints,
+    temperature, negligible, losses, violations, first, second, optimizer, learning_rates, penalties, constraints,
 ):  # fmt: skip
     """Gradients and steps together, positive by positive, in chunks that run side by side. The metric is not learned here."""
     count = negatives.shape[1]
@@ -290,7 +292,7 @@ def lock_free_phase(  # type: ignore[no-untyped-def]
                 role = 0 if w != 2 else 1
                 update_row(
                     optimizer,
-                    rates[role],
+                    learning_rates[role],
                     penalties[role],
                     constraints[role],
                     step,

@@ -84,14 +84,14 @@ class Model:
     constraints: ClassVar[dict[str, str]] = {}
     #: Tables that training leaves as they are.
     fixed: ClassVar[tuple[str, ...]] = ()
-    #: Whether training may start from the vectors of a TransE (`warm_rounds`).
+    #: Whether training may start from the vectors of a TransE (`warm_epochs`).
     from_transe: ClassVar[bool] = False
     #: How it can be trained: by gradient, and otherwise.
     solvers: ClassVar[tuple[str, ...]] = ("gradient",)
     #: Whether triples are scored relation by relation, so that the work is matrix products.
     grouped: ClassVar[bool] = False
     #: Whether `differentiate` and `differentiate_excess` are there, with which a grouped model is trained without autograd.
-    by_hand: ClassVar[bool] = False
+    analytic_gradients: ClassVar[bool] = False
 
     def __init__(self, num_entities: int, num_relations: int, dim: int = 50) -> None:
         if dim < 1:
@@ -133,7 +133,7 @@ class Model:
         return None
 
     def differentiate(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
-        """Return the scores of triples of one relation, given the vectors of heads and tails as rows, and the way back."""
+        """Return the scores of triples of one relation, given the vectors of heads and tails as rows, and their backward pass."""
         raise NotImplementedError
 
     def differentiate_excess(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated | None:
@@ -141,7 +141,7 @@ class Model:
         return None
 
     def adapt(self, graph: KnowledgeGraph, seed: int) -> None:
-        """Set in place what is computed from the training triples, before the first round."""
+        """Set in place what is computed from the training triples, before the first epoch."""
 
     def kernel(self) -> Kernel | None:
         """Return how the compiled kernels compute the score, or None where they cannot."""
@@ -157,10 +157,10 @@ class Model:
             **{f"shared.{name}": shape for name, shape in self.shared_tables().items()},
         }
 
-    def initialise(self, seed: int = 0, spread: float | None = None, dtype: torch.dtype = torch.float32) -> Model:
-        """Fill the tables: vectors uniform in +-6/sqrt(k) (Bordes et al. 2013) or +-`spread`, the others as the model says."""
+    def initialise(self, seed: int = 0, init_range: float | None = None, dtype: torch.dtype = torch.float32) -> Model:
+        """Fill the tables: vectors uniform in +-6/sqrt(k) (Bordes et al. 2013) or +-`init_range`, the others as the model says."""
         generator = torch.Generator().manual_seed(seed)
-        width = 6 / self.dim**0.5 if spread is None else spread
+        width = 6 / self.dim**0.5 if init_range is None else init_range
         for full, shape in self.shapes().items():
             role, name = full.split(".")
             getattr(self, role)[name] = self.start(name, shape, width, generator).to(dtype)

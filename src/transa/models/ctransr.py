@@ -47,7 +47,7 @@ class CTransR(TransR):
     formula = "min_c |h M_r + r_c - t M_r|^2"
     size = "n k + m (d + k d + c d)"
     cost = "2 k d + c d"
-    by_hand = False
+    analytic_gradients = False
     options = (*TransR.options, "clusters", "cluster_pull")
 
     def __init__(self, *sizes: int, clusters: int = 4, cluster_pull: float = 0.001, **options: Any) -> None:

@@ -21,7 +21,7 @@ class LFM(Model):
     Constraints: |a_r|_1 <= 1 by projection, which makes many weights exactly 0; lambda, the paper's bound on that norm, stands in the
     score instead. |u_m|, |v_m| <= 1; |e| <= 1 (`entity_norm`). Factors start uniform by their sizes, weights equal but for noise,
     y and z at 0.
-    Original settings (grid of Bordes et al. 2013): k of 25 to 75, 50 to 500 factors, rate 0.01 to 1.
+    Original settings (grid of Bordes et al. 2013): k of 25 to 75, 50 to 500 factors, learning rate 0.01 to 1.
 
     Parameters
     ----------

@@ -20,8 +20,8 @@ class RESCAL(Model):
     Neighbours: LFM with as many factors as W_r has entries is RESCAL; NTN adds a layer and a tanh.
 
     Two ways to train it (`solver`): ``"gradient"``, as the other models; ``"als"``, as the paper: alternating least squares on the
-    sparse tensor of 0 and 1, a round being one sweep over the vectors and all W_r, with the penalties lambda_A (`penalty`) and
-    lambda_R (`table_penalty`). It needs no corruptions and no rate.
+    sparse tensor of 0 and 1, an epoch being one sweep over the vectors and all W_r, with the penalties lambda_A (`penalty`) and
+    lambda_R (`table_penalty`). It needs no corruptions and no learning rate.
     """
 
     name = "rescal"
@@ -29,7 +29,7 @@ class RESCAL(Model):
     size = "n k + m k^2"
     cost = "k^2"
     grouped = True
-    by_hand = True
+    analytic_gradients = True
     solvers = ("gradient", "als")
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:

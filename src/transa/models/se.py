@@ -44,7 +44,7 @@ class SE(Model):
     cost = "2 k^2"
     options = ("norm",)
     grouped = True
-    by_hand = True
+    analytic_gradients = True
 
     def __init__(self, num_entities: int, num_relations: int, dim: int = 50, norm: int = 1) -> None:
         super().__init__(num_entities, num_relations, dim)

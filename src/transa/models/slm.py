@@ -33,7 +33,7 @@ class SLM(Model):
     cost = "2 s k"
     options = ("hidden",)
     grouped = True
-    by_hand = True
+    analytic_gradients = True
 
     def __init__(self, num_entities: int, num_relations: int, dim: int = 50, hidden: int | None = None) -> None:
         super().__init__(num_entities, num_relations, dim)
@@ -64,7 +64,7 @@ class SLM(Model):
     def through_layer(
         self, head: Array, relation: Mapping[str, Array], tail: Array, further: Array | float
     ) -> tuple[Array, Callable[[Array], tuple[Array, Gradients]]]:
-        """Return scores with something further added inside the tanh, and the way back to what is inside and before it."""
+        """Return scores with something further added inside the tanh, and the backward pass to what is inside and before it."""
         left, right, output = relation["head"], relation["tail"], relation["output"]
         layer = np.tanh(head @ left.T + tail @ right.T + further)
 

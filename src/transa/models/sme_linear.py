@@ -18,7 +18,7 @@ class SMELinear(Model):
     Neighbours: SMEBilinear multiplies where this one adds.
 
     Entities keep norm 1 (`entity_norm`). Matrices start uniform by their sizes, biases at 0.
-    Original settings: margin 1, rate 0.01 to 0.1; in the comparison of Bordes et al. 2013 k of 20 or 50.
+    Original settings: margin 1, learning rate 0.01 to 0.1; in the comparison of Bordes et al. 2013 k of 20 or 50.
 
     Parameters
     ----------

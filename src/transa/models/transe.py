@@ -15,7 +15,7 @@ class TransE(Model):
     """``f_r(h, t) = |h + r - t|``, the L1 or the L2 norm.
 
     Neighbours: UM is TransE with r = 0; TransM weighs each relation's norm; TransA puts a metric in the norm's place.
-    Original settings: FB15K k=50, L1, gamma=1, rate 0.01; WN18 k=20, L1, gamma=2, rate 0.01; entities of norm 1.
+    Original settings: FB15K k=50, L1, gamma=1, learning rate 0.01; WN18 k=20, L1, gamma=2, learning rate 0.01; entities of norm 1.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ class TransH(Model):
 
     Constraints: |w_r| = 1 after every step; r on the hyperplane, softly: [(w_r . r)^2 / |r|^2 - epsilon^2]_+ with epsilon = 0.1 for
     each positive of a batch, times C (`soft_penalty`); |e| <= 1 (`entity_norm`), where the paper has another soft term.
-    Original settings: k=50 to 100, rate 0.001 to 0.01, margin 0.25 to 2, C 0.015625 to 1.
+    Original settings: k=50 to 100, learning rate 0.001 to 0.01, margin 0.25 to 2, C 0.015625 to 1.
 
     Parameters
     ----------

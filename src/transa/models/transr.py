@@ -21,10 +21,10 @@ class TransR(Model):
     Neighbours: M_r = I gives TransE; TransH's projection is a matrix of rank k - 1; SE has two matrices and no translation; the
     Adaptive Metric has M_r M_r^T for its metric and translates before it.
 
-    M_r starts as the identity and the vectors from a TransE that is trained first (`warm_rounds`); from random ones it collapses.
+    M_r starts as the identity and the vectors from a TransE that is trained first (`warm_epochs`); from random ones it collapses.
     Constraints: |e|, |r| <= 1 (`entity_norm`, `relation_norm`); |e M_r| <= 1 softly: [|h M_r|^2 - 1]_+ + [|t M_r|^2 - 1]_+ for each
     positive of a batch, times `soft_penalty`.
-    Original settings: L1; WN18 k=d=50, rate 0.001, margin 4; FB15K k=d=50, rate 0.001, margin 1; 500 rounds.
+    Original settings: L1; WN18 k=d=50, learning rate 0.001, margin 4; FB15K k=d=50, learning rate 0.001, margin 1; 500 epochs.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class TransR(Model):
     cost = "2 k d"
     options: ClassVar[tuple[str, ...]] = ("relation_dim", "norm", "root")
     grouped = True
-    by_hand = True
+    analytic_gradients = True
     from_transe = True
 
     def __init__(

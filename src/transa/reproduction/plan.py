@@ -213,7 +213,7 @@ def _plan_metric(datasets: tuple[str, ...], given: dict[str, Any]) -> Plan:
 
 
 def without_metric(recipe: Recipe) -> Recipe:
-    """Return the recipe of TransE with the L1 norm that is trained as a TransA is: the same objective, steps and rounds."""
+    """Return the recipe of TransE with the L1 norm that is trained as a TransA is: the same objective, steps and epochs."""
     ours = {"rank", "root", "training_score", "shrinkage", "prior"}
     kept = {name: value for name, value in recipe.model_dump(exclude_defaults=True).items() if name not in ours}
     kept = {name: value for name, value in kept.items() if not name.startswith("metric")}

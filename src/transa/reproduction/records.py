@@ -17,6 +17,7 @@ import numpy as np
 from transa.data import KnowledgeGraph
 from transa.data.graph import SPLITS
 from transa.errors import InputError
+from transa.format1 import upgrade
 from transa.reproduction.plan import Cell, Task
 from transa.storage import atomic_file, read_small
 from transa.training import recipe_from
@@ -24,7 +25,7 @@ from transa.training.recipe import Recipe
 
 KIND = "transa run"
 STATISTICS = "transa dataset statistics"
-FORMAT = 1
+FORMAT = 2
 
 #: The split that is evaluated.
 SPLIT = "test"
@@ -73,8 +74,12 @@ class Results:
             raise InputError(f"not readable ({error})", path=path) from None
         if not isinstance(record, dict) or record.get("kind") not in (KIND, STATISTICS):
             return
+        if record.get("format") == 1:
+            record = upgrade(record) | {"format": FORMAT}
         if record.get("format") != FORMAT:
-            raise InputError(f"written in format {record.get('format')!r}; this version reads {FORMAT}", path=path)
+            raise InputError(
+                f"written in format {record.get('format')!r}; this version reads 1 and {FORMAT}", path=path
+            )
         try:
             if record["kind"] == STATISTICS:
                 self.statistics |= record["datasets"]

@@ -32,19 +32,19 @@ class Event:
     Attributes
     ----------
     kind
-        ``"train"`` and ``"evaluate"`` begin; a ``"round"`` passes; a cell is ``"done"``, ``"skipped"`` (there already), ``"left"`` (the
+        ``"train"`` and ``"evaluate"`` begin; a ``"epoch"`` passes; a cell is ``"done"``, ``"skipped"`` (there already), ``"left"`` (the
         budget is used up) or has ``"failed"``.
     cell
         Which cell.
     place, of
         Its place among all, from 1.
     progress
-        Of a round.
+        Of an epoch.
     message
         What a person should know.
     """
 
-    kind: Literal["train", "round", "evaluate", "done", "skipped", "left", "failed"]
+    kind: Literal["train", "epoch", "evaluate", "done", "skipped", "left", "failed"]
     cell: Cell
     place: int
     of: int
@@ -77,7 +77,7 @@ def reproduce(
     *,
     budget: float | None = None,
     options: Options | None = None,
-    watch: Callable[[Event], None] | None = None,
+    callback: Callable[[Event], None] | None = None,
     around: Callable[[Trainer], AbstractContextManager[None]] | None = None,
 ) -> Outcome:
     """Train and evaluate the cells that have no record yet.
@@ -94,10 +94,10 @@ def reproduce(
         Minutes after which no further run is started; 0 starts none.
     options
         How to train on this machine.
-    watch
+    callback
         Told what is going on.
     around
-        What training happens within, such as that which lets signals stop it between rounds.
+        What training happens within, such as that which lets signals stop it between epochs.
     """
     started = time.monotonic()
     outcome, graphs = Outcome(), _Graphs()
@@ -106,8 +106,8 @@ def reproduce(
         def tell(
             kind: Any, message: str = "", progress: Progress | None = None, at: tuple[Any, ...] = (cell, place)
         ) -> None:
-            if watch is not None:
-                watch(Event(kind, at[0], at[1], len(plan.cells), progress, message))
+            if callback is not None:
+                callback(Event(kind, at[0], at[1], len(plan.cells), progress, message))
 
         if budget == 0:  # then no dataset needs to be there
             there = results.find(cell, task=plan.task(cell.dataset)) is not None
@@ -166,7 +166,7 @@ def _run(
         resume = (folder.path / "config.json").exists()
         trainer = Trainer(graph, cell.settings, options, folder, cell.dataset)
         with nullcontext() if around is None else around(trainer):
-            trainer.fit(lambda progress: tell("round", progress=progress), resume=resume)
+            trainer.fit(lambda progress: tell("epoch", progress=progress), resume=resume)
     model, training = folder.model(), folder.read_json("metrics.json")
     tell("evaluate")
     evaluated = time.perf_counter()

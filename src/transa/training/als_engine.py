@@ -11,15 +11,15 @@ from torch import Tensor
 from transa.data import KnowledgeGraph
 from transa.kernels.threads import one_blas_thread
 from transa.models import Model
-from transa.training.engine import RoundReport
+from transa.training.engine import EpochReport
+from transa.training.epoch_batches import EpochBatches
 from transa.training.recipe import Recipe
-from transa.training.rounds import Rounds
 
 
 class ALSEngine:
     """Minimises ``1/2 sum_r |X_r - A W_r A^T|^2 + 1/2 lambda_A |A|^2 + 1/2 lambda_R sum_r |W_r|^2`` (Nickel et al. 2011).
 
-    X_r is the 0-1 matrix of a relation's training pairs. A round solves for A, as if the A to its right were another one, and then
+    X_r is the 0-1 matrix of a relation's training pairs. An epoch solves for A, as if the A to its right were another one, and then
     exactly for every W_r. All state is in the model, and nothing is random, so that a run is taken up from its tables alone.
 
     Parameters
@@ -33,15 +33,15 @@ class ALSEngine:
     def __init__(self, model: Model, graph: KnowledgeGraph, recipe: Recipe) -> None:
         self.model = model
         self.recipe = recipe
-        self.rounds = Rounds(graph, recipe, grouped=True)
+        self.epoch_batches = EpochBatches(graph, recipe, grouped=True)
         self.slices = []
-        offsets, triples = self.rounds.by_relation.offsets, self.rounds.by_relation.triples
+        offsets, triples = self.epoch_batches.by_relation.offsets, self.epoch_batches.by_relation.triples
         for start, stop in pairwise(offsets):
             pairs = np.unique(triples[start:stop, ::2], axis=0)
             shape = (model.num_entities, model.num_entities)
             self.slices.append(csr_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=shape))
 
-    def round(self, number: int) -> RoundReport:
+    def train_epoch(self, number: int) -> EpochReport:
         """Go once over A and all W_r."""
         with one_blas_thread():
             entities = self.model.entity.vector.numpy()
@@ -59,7 +59,7 @@ class ALSEngine:
                 loss += pairs.nnz - 2 * (inner * fitted).sum() + np.square(fitted).sum()
                 loss += self.recipe.table_penalty * np.square(core).sum()
             entities[:] = vectors
-        return RoundReport(loss / 2 / len(self.rounds), 0.0)
+        return EpochReport(loss / 2 / len(self.epoch_batches), 0.0)
 
     def _solve_entities(self, vectors: np.ndarray, matrices: np.ndarray) -> np.ndarray:
         """Return A from the normal equations in which the products A W_r and A W_r^T are those of the A before."""

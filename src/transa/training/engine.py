@@ -1,4 +1,4 @@
-"""What an engine is: it takes a model through rounds. The choice between the two is made here."""
+"""What an engine is: it takes a model through epochs. The choice between the two is made here."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
     from transa.data import KnowledgeGraph
     from transa.models import Model
+    from transa.training.epoch_batches import EpochBatches
     from transa.training.recipe import Recipe
-    from transa.training.rounds import Rounds
 
 EngineName = Literal["auto", "numba", "torch"]
 
 
 @dataclass(frozen=True)
-class RoundReport:
-    """What a round has come to.
+class EpochReport:
+    """What an epoch has come to.
 
     Attributes
     ----------
@@ -38,16 +38,16 @@ class Engine(Protocol):
     """Trains a model in place."""
 
     name: str
-    rounds: Rounds
+    epoch_batches: EpochBatches
 
-    def round(self, number: int) -> RoundReport:
-        """Go once over the training triples; rounds are numbered from 1."""
+    def train_epoch(self, number: int) -> EpochReport:
+        """Go once over the training triples; epochs are numbered from 1."""
 
     def state(self) -> dict[str, Tensor]:
-        """Return the optimiser's state; with the model's tables and the number of the round it is all that training needs."""
+        """Return the optimiser's state; with the model's tables and the number of the epoch it is all that training needs."""
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Take up the state after a round."""
+        """Take up the state after an epoch."""
 
 
 def choose_engine(
@@ -82,7 +82,7 @@ def choose_engine(
         from transa.training.torch_engine import TorchEngine
 
         return TorchEngine(model, graph, recipe, device)
-    if model.by_hand:
+    if model.analytic_gradients:
         from transa.training.group_engine import GroupEngine
 
         return GroupEngine(model, graph, recipe)
@@ -97,7 +97,7 @@ def why_not_numba(model: Model, recipe: Recipe, device: str) -> str:
         return f"it runs on the CPU and the device is {device}"
     if recipe.shared_negatives:
         return "it does not share negatives"
-    if model.kernel() is None and not model.by_hand:
+    if model.kernel() is None and not model.analytic_gradients:
         return f"it has no kernel for {model.name}"
     if model.grouped and recipe.learns_metric:
         return "it does not learn a full metric by gradient"

@@ -13,11 +13,11 @@ from torch import Tensor
 from transa.kernels import training as kernels
 from transa.models import Model
 from transa.models.base import Array
+from transa.training.epoch_batches import Batch
 from transa.training.losses import LOSSES
 from transa.training.numba_engine import NumbaEngine
 from transa.training.optimizers import state_shapes
 from transa.training.recipe import Recipe
-from transa.training.rounds import Batch
 
 
 class GroupEngine(NumbaEngine):
@@ -44,20 +44,28 @@ class GroupEngine(NumbaEngine):
             for name, table in self.tables.items()
         }
 
-    def _step(self, batch: Batch, rates: npt.NDArray[Any], factor: float) -> None:
+    def _step(self, batch: Batch, learning_rates: npt.NDArray[Any], factor: float) -> None:
         size, groups = batch.stop - batch.start, batch.groups - batch.start
-        triples = self.rounds.triples[batch.start : batch.stop]
+        triples = self.epoch_batches.triples[batch.start : batch.stop]
         replaced = np.where(self.at_head, self.negatives, triples[:, :1])
         kept = np.where(self.at_head, triples[:, 2:], self.negatives)
         heads = self.vectors[np.concatenate([triples[:, :1], replaced], axis=1).ravel()]
         tails = self.vectors[np.concatenate([triples[:, 2:], kept], axis=1).ravel()]
         firsts = triples[groups[:-1]]
         moved, gradients = self._differentiate(groups, firsts[:, 1], heads, tails)
-        kernels.deal_phase(size, self.at_head, heads, tails, self.gradients)
+        kernels.scatter_gradients(size, self.at_head, heads, tails, self.gradients)
         threads, steps = len(self.touched), self._steps
         kernels.update_phase(
             *(threads, triples, 0, size, steps, self.negatives, self.factors, self.gradients, self.active, self.slots),
-            *(self.touched, self.model.num_entities, self.vectors, self.first, self.second, self.optimizer, rates),
+            *(
+                self.touched,
+                self.model.num_entities,
+                self.vectors,
+                self.first,
+                self.second,
+                self.optimizer,
+                learning_rates,
+            ),
             *(self.penalties, self.constraints),
         )
         kind = self.vectors.dtype.type
@@ -66,7 +74,7 @@ class GroupEngine(NumbaEngine):
             kernels.metric_phase(
                 *(threads, firsts, 0, len(firsts), steps, gradients[name], moved, self.metric_slots),
                 *(table.reshape(len(table), -1), *self.states[name], self.optimizer),
-                *(kind(how.rate) * kind(factor), kind(how.penalty), how.constraint),
+                *(kind(how.learning_rate) * kind(factor), kind(how.penalty), how.constraint),
             )
 
     @np.errstate(over="ignore", invalid="ignore")  # a number that is none stops the run
@@ -120,7 +128,7 @@ class GroupEngine(NumbaEngine):
         }
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Take up the state after a round."""
+        """Take up the state after an epoch."""
         super().load_state(state)
         for name, pair in self.states.items():
             for i, array in enumerate(pair):

@@ -18,15 +18,15 @@ from transa.kernels.bounds import AXES
 from transa.models import Model, build
 from transa.models.transe import TransE
 from transa.training.engine import why_not_numba
+from transa.training.epoch_batches import GROUP_SIZE
 from transa.training.numba_engine import DRAWN
 from transa.training.optimizers import OPTIMIZERS, state_shapes
 from transa.training.progress import Options
 from transa.training.recipe import Recipe
-from transa.training.rounds import GROUP_SIZE
 
 #: Python with the libraries: 420 to 480 MB before anything is trained, and compiled kernels on top.
 PROGRAM = 500_000_000
-#: Bytes for each name, for each fact of an index while it is made, and for each training triple in its order of the round.
+#: Bytes for each name, for each fact of an index while it is made, and for each training triple in its order of the epoch.
 NAME, FACT, TRAINED = 150, 100, 140
 #: Copies that are made of tables while they are written: their own, serialised, and as bytes.
 COPIES = 3
@@ -37,7 +37,7 @@ PRODUCTS = {"sme_linear", "sme_bilinear", "sme_tensor", "lfm", "rescal"}
 
 
 @dataclass(frozen=True)
-class Need:
+class MemoryEstimate:
     """Bytes by what they are for.
 
     Attributes
@@ -67,7 +67,7 @@ class Need:
         return f"{amount(self.total)} ({', '.join(f'{name} {amount(size)}' for name, size in parts if size > 1e6)})"
 
 
-def training_need(graph: KnowledgeGraph, recipe: Recipe, options: Options) -> Need:
+def training_memory(graph: KnowledgeGraph, recipe: Recipe, options: Options) -> MemoryEstimate:
     """Return what training by a recipe takes, with a run folder."""
     model = build(recipe.model, len(graph.entities), len(graph.relations), recipe.dim, **recipe.options)
     width = 8 if recipe.precision == "float64" else 4
@@ -77,7 +77,7 @@ def training_need(graph: KnowledgeGraph, recipe: Recipe, options: Options) -> Ne
     lasting = {
         "program": PROGRAM,
         "graph": _graph(graph) + FACT * (len(graph.train) + bool(recipe.validate_every) * indexed),
-        "order of a round": TRAINED * len(graph.train),
+        "order of an epoch": TRAINED * len(graph.train),
         "tables": tables,
         "optimiser": state,
         "batch": _batch(model, graph, recipe, options, width),
@@ -87,10 +87,12 @@ def training_need(graph: KnowledgeGraph, recipe: Recipe, options: Options) -> Ne
         passing["best tables"] = (1 + COPIES) * tables
         if not (recipe.validate_on != "mrr" and graph.valid_labels is not None):
             passing["ranking"] = _ranking(model, min(recipe.validate_sample, len(graph.valid)), None, width)
-    return Need(lasting, passing)
+    return MemoryEstimate(lasting, passing)
 
 
-def evaluation_need(model: Model, graph: KnowledgeGraph, triples: int, chunk: int | None, width: int = 4) -> Need:
+def evaluation_memory(
+    model: Model, graph: KnowledgeGraph, triples: int, chunk: int | None, width: int = 4
+) -> MemoryEstimate:
     """Return what ranking some triples takes; the model may be without its tables yet."""
     facts = sum(len(graph.triples(split)) for split in ("train", "valid", "test"))
     lasting = {
@@ -98,7 +100,7 @@ def evaluation_need(model: Model, graph: KnowledgeGraph, triples: int, chunk: in
         "graph": _graph(graph) + FACT * facts,
         "tables": sum(map(prod, model.shapes().values())) * width,
     }
-    return Need(lasting, {"ranking": _ranking(model, triples, chunk, width)})
+    return MemoryEstimate(lasting, {"ranking": _ranking(model, triples, chunk, width)})
 
 
 def _graph(graph: KnowledgeGraph) -> int:
@@ -126,7 +128,7 @@ def _trained(model: Model, recipe: Recipe) -> set[str]:
 
 def _batch(model: Model, graph: KnowledgeGraph, recipe: Recipe, options: Options, width: int) -> int:
     """Return what one batch takes, by the engine that trains it."""
-    positives, negatives = min(recipe.batch, len(graph.train)), recipe.negatives
+    positives, negatives = min(recipe.batch_size, len(graph.train)), recipe.negatives
     vectors = positives * (1 + negatives) * model.dim * width
     of_entity, of_relation = (
         sum(map(prod, shapes.values())) for shapes in (model.entity_tables(), model.relation_tables())
@@ -150,7 +152,7 @@ def _batch(model: Model, graph: KnowledgeGraph, recipe: Recipe, options: Options
         return AUTOGRAD * vectors + 4 * touched(2 * positives * (1 + negatives)) * width
     drawn = max(positives, min(len(graph.train), DRAWN // negatives)) * negatives * 5
     kernels = vectors + 2 * positives * model.dim * width + drawn + 8 * 2 * positives * (3 + negatives)
-    if scored.by_hand:
+    if scored.analytic_gradients:
         return kernels + BY_HAND * vectors + groups * of_relation * width
     return kernels + (positives * of_relation * width if recipe.learns_metric else 0)
 
@@ -234,10 +236,10 @@ ADVICE = {
     "graph": "a part of the graph, or another machine",
 }
 ADVICE |= dict.fromkeys(("optimiser", "checkpoint", "best tables"), ADVICE["tables"] + "; or optimizer=adagrad_row")
-ADVICE["order of a round"] = ADVICE["graph"]
+ADVICE["order of an epoch"] = ADVICE["graph"]
 
 
-def check_memory(need: Need, free: int | None = None) -> None:
+def check_memory(need: MemoryEstimate, free: int | None = None) -> None:
     """Raise an `InputError` with advice where there is less memory free than is needed.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The metric's round: W_r from its closed form, then scaled, clipped and shrunk."""
+"""The metric's epoch: W_r from its closed form, then scaled, clipped and shrunk."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from transa.kernels.metric import closed_form, finish_metric
 from transa.kernels.random import stream
 from transa.kernels.threads import dealt, one_blas_thread
 from transa.models import Model
+from transa.training.epoch_batches import CLOSED_FORM, EpochBatches
 from transa.training.recipe import Recipe
-from transa.training.rounds import CLOSED_FORM, Rounds
 
 #: Relations that are projected on the PSD cone at a time: the only copies of W_r ever made are of this many.
 CHUNK = 64
 
 
-def update_metric(model: Model, rounds: Rounds, recipe: Recipe, number: int) -> None:
+def update_metric(model: Model, epoch_batches: EpochBatches, recipe: Recipe, number: int) -> None:
     """Replace W_r of every relation that has training triples by its closed form; the others get the prior.
 
     The closed form is ``sum |e'||e'|^T - sum |e||e|^T`` over a relation's corrupted and true triples, with fresh corruptions, each true
@@ -27,7 +27,7 @@ def update_metric(model: Model, rounds: Rounds, recipe: Recipe, number: int) -> 
     table = metric.cpu()
     raw = table.numpy()
     vectors = torch.cat([model.entity.vector, model.relation.vector]).cpu().numpy()
-    triples = rounds.by_relation
+    triples = epoch_batches.by_relation
     counts = np.diff(triples.offsets)
     psd = model.name == "adaptive_metric"
     with one_blas_thread():
@@ -37,7 +37,7 @@ def update_metric(model: Model, rounds: Rounds, recipe: Recipe, number: int) -> 
             triples.offsets,
             dealt(counts),
             np.uint64(stream(recipe.seed, CLOSED_FORM, number)),
-            rounds.corruptor.candidates,
+            epoch_batches.corruptor.candidates,
             vectors,
             raw,
             psd,
@@ -62,7 +62,7 @@ def project_psd(matrices: Tensor) -> Tensor:
     """Return the nearest positive semi-definite matrices: negative eigenvalues become 0. NaN, where training has failed, stays NaN."""
     try:
         values, vectors = torch.linalg.eigh(matrices)
-    except RuntimeError:  # of LAPACK, on values that are no numbers
+    except RuntimeError:  # of LAPACK, on NaN or infinity
         return torch.full_like(matrices, torch.nan)
     projected: Tensor = (vectors * values.clamp(min=0).unsqueeze(-2)) @ vectors.transpose(-1, -2)
     return (projected + projected.transpose(-1, -2)) / 2

@@ -17,11 +17,11 @@ from transa.kernels.codes import DIAGONAL, FREE, LOW_RANK, SGD
 from transa.kernels.metric import grouped_gradient_phase, hinge_gradient_phase
 from transa.kernels.threads import dealt, one_blas_thread
 from transa.models import Model
-from transa.training.engine import RoundReport
+from transa.training.engine import EpochReport
+from transa.training.epoch_batches import Batch, EpochBatches
 from transa.training.losses import LOSSES
 from transa.training.optimizers import state_shapes
 from transa.training.recipe import Recipe
-from transa.training.rounds import Batch, Rounds
 from transa.training.settings import decay_all, table_settings
 
 #: Corruptions that are drawn at once, for as many batches as it takes.
@@ -47,11 +47,11 @@ class NumbaEngine:
         self.model = model
         self.recipe = recipe
         self.lock_free = lock_free
-        batch = LOCK_FREE_BATCH if lock_free else recipe.batch
-        self.rounds = Rounds(graph, recipe, grouped=model.grouped, batch=batch)
+        batch = LOCK_FREE_BATCH if lock_free else recipe.batch_size
+        self.epoch_batches = EpochBatches(graph, recipe, grouped=model.grouped, batch=batch)
         self._bind(model)
         self._configure(recipe)
-        self._allocate(min(batch, len(self.rounds)), recipe.negatives)
+        self._allocate(min(batch, len(self.epoch_batches)), recipe.negatives)
         self._steps = 0
 
     def _bind(self, model: Model) -> None:
@@ -82,7 +82,7 @@ class NumbaEngine:
         entity = settings["entity.vector"]
         relation = settings.get("relation.vector")
         self.optimizer = entity.optimizer
-        self.rates = (entity.rate, relation.rate if relation else 0.0)
+        self.learning_rates = (entity.learning_rate, relation.learning_rate if relation else 0.0)
         kind = self.vectors.dtype
         self.penalties = np.array([entity.penalty, relation.penalty if relation else 0.0], kind)
         self.constraints = np.array([entity.constraint, relation.constraint if relation else FREE])
@@ -96,7 +96,7 @@ class NumbaEngine:
     def _allocate(self, batch: int, negatives: int) -> None:
         kind, dim = self.vectors.dtype, self.model.dim
         batch = max(batch, 64)  # a grouped batch may be as large as a group
-        drawn = max(batch, min(len(self.rounds), DRAWN // negatives))
+        drawn = max(batch, min(len(self.epoch_batches), DRAWN // negatives))
         self.drawn = np.empty((drawn, negatives), np.int32)
         self.drawn_at_head = np.empty((drawn, negatives), np.bool_)
         self.losses = np.empty(batch, np.float64)
@@ -112,38 +112,40 @@ class NumbaEngine:
         self.touched = np.empty((numba.get_num_threads(), batch * (3 + negatives)), np.int64)
         self.metric_slots = np.full(self.model.num_relations, -1, np.int64)
 
-    def round(self, number: int) -> RoundReport:
+    def train_epoch(self, number: int) -> EpochReport:
         """Go once over the training triples."""
-        self.rounds.lay_out(number)
-        factor = self.recipe.rate_factor(number)
-        rates = np.array(self.rates, self.vectors.dtype) * self.vectors.dtype.type(factor)
+        self.epoch_batches.start_epoch(number)
+        factor = self.recipe.learning_rate_factor(number)
+        learning_rates = np.array(self.learning_rates, self.vectors.dtype) * self.vectors.dtype.type(factor)
         loss, violations = 0.0, 0
         with one_blas_thread() if self.model.grouped else nullcontext():
             begin = ahead = 0
-            for batch in self.rounds.batches:
+            for batch in self.epoch_batches.batches:
                 self._steps += 1
                 if batch.stop > ahead:
-                    begin, ahead = batch.start, min(batch.start + len(self.drawn), len(self.rounds))
-                    self.rounds.corrupt(begin, ahead, self.drawn, self.drawn_at_head)
+                    begin, ahead = batch.start, min(batch.start + len(self.drawn), len(self.epoch_batches))
+                    self.epoch_batches.corrupt(begin, ahead, self.drawn, self.drawn_at_head)
                 part = slice(batch.start - begin, batch.stop - begin)
                 self.negatives, self.at_head = self.drawn[part], self.drawn_at_head[part]
                 if self.lock_free:
-                    self._step_lock_free(batch, rates)
+                    self._step_lock_free(batch, learning_rates)
                 else:
-                    self._step(batch, rates, factor)
+                    self._step(batch, learning_rates, factor)
                 size = batch.stop - batch.start
                 loss += float(self.losses[:size].sum())
                 violations += int(self.violations[:size].sum())
         decay_all(self.model, self.recipe, self.settings, factor)
-        return RoundReport(loss / len(self.rounds), violations / (len(self.rounds) * self.recipe.negatives))
+        return EpochReport(
+            loss / len(self.epoch_batches), violations / (len(self.epoch_batches) * self.recipe.negatives)
+        )
 
     def _objective(self) -> tuple[Any, ...]:
         recipe, kernel = self.recipe, self.kernel
         return kernel.kind, kernel.root, LOSSES[recipe.loss], recipe.margin, recipe.temperature, recipe.negligible
 
-    def _step(self, batch: Batch, rates: npt.NDArray[Any], factor: float) -> None:
+    def _step(self, batch: Batch, learning_rates: npt.NDArray[Any], factor: float) -> None:
         start, stop = batch.start, batch.stop
-        triples, entities = self.rounds.triples, self.model.num_entities
+        triples, entities = self.epoch_batches.triples, self.model.num_entities
         results = (self.factors, self.gradients, self.losses, self.violations, self.active)
         corrupted = (start, self.negatives, self.at_head, self.vectors, entities)
         if self.model.grouped:
@@ -161,22 +163,39 @@ class NumbaEngine:
         threads = len(self.touched)
         kernels.update_phase(
             *(threads, triples, start, stop, self._steps, self.negatives, self.factors, self.gradients, self.active),
-            *(self.slots, self.touched, entities, self.vectors, self.first, self.second, self.optimizer, rates),
+            *(
+                self.slots,
+                self.touched,
+                entities,
+                self.vectors,
+                self.first,
+                self.second,
+                self.optimizer,
+                learning_rates,
+            ),
             *(self.penalties, self.constraints),
         )
         if self.learned:
             kind = self.vectors.dtype.type
             relations, size = len(self.metric), self.metric[0].size
-            rate, penalty = kind(self.learned.rate) * kind(factor), kind(self.learned.penalty)
+            learning_rate, penalty = kind(self.learned.learning_rate) * kind(factor), kind(self.learned.penalty)
             kernels.metric_phase(
                 *(threads, triples, start, stop, self._steps, self.metric_gradients.reshape(-1, size), self.active),
                 *(self.metric_slots, self.metric.reshape(relations, size), self.metric_first, self.metric_second),
-                *(self.optimizer, rate, penalty, self.learned.constraint),
+                *(self.optimizer, learning_rate, penalty, self.learned.constraint),
             )
 
-    def _step_lock_free(self, batch: Batch, rates: npt.NDArray[Any]) -> None:
+    def _step_lock_free(self, batch: Batch, learning_rates: npt.NDArray[Any]) -> None:
         kernels.lock_free_phase(
-            *(LOCK_FREE_CHUNK, self.rounds.triples, batch.start, batch.stop, self._steps, self.negatives, self.at_head),
+            *(
+                LOCK_FREE_CHUNK,
+                self.epoch_batches.triples,
+                batch.start,
+                batch.stop,
+                self._steps,
+                self.negatives,
+                self.at_head,
+            ),
             *(
                 self.vectors,
                 self.model.num_entities,
@@ -184,7 +203,7 @@ class NumbaEngine:
                 self.weights,
                 *self._objective(),
             ),
-            *(self.losses, self.violations, self.first, self.second, self.optimizer, rates, self.penalties),
+            *(self.losses, self.violations, self.first, self.second, self.optimizer, learning_rates, self.penalties),
             self.constraints,
         )
 
@@ -201,7 +220,7 @@ class NumbaEngine:
         }
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Take up the state after a round."""
+        """Take up the state after an epoch."""
         self._steps = int(state["steps"][0])
         for name in ("first", "second", "metric_first", "metric_second"):
             getattr(self, name)[...] = state[name].numpy()

@@ -36,7 +36,7 @@ def state_shapes(optimizer: int, rows: int, size: int) -> tuple[tuple[int, int],
 
 def update_rows(
     optimizer: int,
-    rate: float,
+    learning_rate: float,
     penalty: float,
     constraint: int,
     step: int,
@@ -49,18 +49,18 @@ def update_rows(
     if penalty:
         gradients = gradients + 2 * penalty * values
     if optimizer == SGD:
-        values = values - rate * gradients
+        values = values - learning_rate * gradients
     elif optimizer == ADAGRAD_ROW:
         first += gradients.square().mean(1, keepdim=True)
-        values = values - rate * gradients / (first.sqrt() + ADAGRAD_EPSILON)
+        values = values - learning_rate * gradients / (first.sqrt() + ADAGRAD_EPSILON)
     elif optimizer == ADAGRAD:
         first += gradients.square()
-        values = values - rate * gradients / (first.sqrt() + ADAGRAD_EPSILON)
+        values = values - learning_rate * gradients / (first.sqrt() + ADAGRAD_EPSILON)
     else:
         first.mul_(BETA1).add_(gradients, alpha=1 - BETA1)
         second.mul_(BETA2).add_(gradients.square(), alpha=1 - BETA2)
-        spread = (second / (1 - BETA2**step)).sqrt() + ADAM_EPSILON
-        values = values - rate * (first / (1 - BETA1**step)) / spread
+        deviation = (second / (1 - BETA2**step)).sqrt() + ADAM_EPSILON
+        values = values - learning_rate * (first / (1 - BETA1**step)) / deviation
     return constrain(constraint, values)
 
 

@@ -9,42 +9,42 @@ from transa.training.engine import EngineName
 
 
 class TrainingError(TransaError):
-    """Training that came to nothing: a loss or a parameter that is not a number."""
+    """Training that failed: the loss or a parameter is NaN or infinite."""
 
 
 class Stopped(TransaError):  # noqa: N818
-    """Training that was asked to stop; it goes on from the checkpoint of the round it had come to."""
+    """Training that was asked to stop; it goes on from the checkpoint of the epoch it had come to."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known after a round.
+    """What is known after an epoch.
 
     Attributes
     ----------
-    round, rounds
-        The number of the round, and how many there are to be.
+    epoch, epochs
+        The number of the epoch, and how many there are to be.
     loss, violations
         Mean loss of a positive, and the share of pairs that violate.
     seconds
         Spent on training so far, validation and metric included.
     triples_per_second
-        Positives of this round over its time.
+        Positives of this epoch over its time.
     validation
-        The score of the round, where it was validated.
-    best, best_round
-        The best score so far and its round.
+        The score of the epoch, where it was validated.
+    best, best_epoch
+        The best score so far and its epoch.
     """
 
-    round: int
-    rounds: int
+    epoch: int
+    epochs: int
     loss: float
     violations: float
     seconds: float
     triples_per_second: float
     validation: float | None = None
     best: float | None = None
-    best_round: int | None = None
+    best_epoch: int | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Options:
         See `transa.training.engine.choose_engine`.
     threads
         By default all processors.
-    checkpoint_rounds, checkpoint_minutes
+    checkpoint_epochs, checkpoint_minutes
         A checkpoint is written when either has passed since the last.
     """
 
@@ -65,5 +65,5 @@ class Options:
     device: str = "cpu"
     threads: int | None = None
     lock_free: bool = False
-    checkpoint_rounds: int | None = None
+    checkpoint_epochs: int | None = None
     checkpoint_minutes: float = 5.0

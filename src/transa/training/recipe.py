@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from transa.errors import InputError, quote, suggest
+from transa.format1 import SETTINGS
 from transa.models import MODELS
 from transa.storage import read_small
 
@@ -48,7 +49,9 @@ class Recipe(BaseModel):
     radius: Positive = Field(1.0, description="lambda: bound on the L1 norm of a relation's weights (lfm).")
     clusters: Count = Field(4, description="Vectors of a relation, one for each cluster of its pairs (ctransr).")
     cluster_pull: NotNegative = Field(0.001, description="alpha: how strongly these are drawn to the relation's own.")
-    spread: Positive | None = Field(None, description="Vectors start uniform in +-spread; by default 6 / sqrt(dim).")
+    init_range: Positive | None = Field(
+        None, description="Vectors start uniform in +-init_range; by default 6 / sqrt(dim)."
+    )
     precision: Literal["float32", "float64"] = Field("float32", description="Of the parameters.")
 
     # ------------------------------------------------------------------ the objective
@@ -78,7 +81,7 @@ class Recipe(BaseModel):
     penalty: NotNegative = Field(0.0, description="C: weight of the squared norms of entity and relation vectors.")
     penalty_rows: Literal["touched", "all"] = Field(
         "touched",
-        description="Apply C to the rows a batch touches, with its step; or to all rows, in one step after each round.",
+        description="Apply C to the rows a batch touches, with its step; or to all rows, in one step after each epoch.",
     )
     table_penalty: NotNegative = Field(
         0.0, description="The same for other tables: matrices, tensors, weights, what relations share."
@@ -100,30 +103,32 @@ class Recipe(BaseModel):
         "sgd",
         description="Adagrad keeps one sum of squares a row or one an entry; Adam moves the rows a batch touches.",
     )
-    rate: Positive = Field(0.01, description="alpha, the learning rate.")
-    table_rate: Positive | None = Field(
+    learning_rate: Positive = Field(0.01, description="alpha, the learning rate.")
+    table_learning_rate: Positive | None = Field(
         None, description="Learning rate of other tables than vectors and metrics; by default that of vectors."
     )
-    metric_rate: Positive = Field(0.01, description="Learning rate of a metric learned by gradient.")
+    metric_learning_rate: Positive = Field(0.01, description="Learning rate of a metric learned by gradient.")
     schedule: Literal["constant", "linear", "cosine"] = Field(
-        "constant", description="How the rates go from their value in the first round towards 0 after the last."
+        "constant", description="How learning rates go from their value in the first epoch towards 0 after the last."
     )
-    batch: Count = Field(1024, description="Positives between two steps.")
-    rounds: Count = Field(100, description="Passes over the training triples.")
-    warm_rounds: Whole = Field(
-        0, description="Rounds of TransE, by the same recipe, from whose vectors training starts (transr, ctransr)."
+    batch_size: Count = Field(1024, description="Positives between two steps.")
+    epochs: Count = Field(100, description="Passes over the training triples.")
+    warm_epochs: Whole = Field(
+        0, description="Epochs of TransE, by the same recipe, from whose vectors training starts (transr, ctransr)."
     )
-    warm_rate: Positive | None = Field(None, description="Learning rate of this TransE; by default that of vectors.")
+    warm_learning_rate: Positive | None = Field(
+        None, description="Learning rate of this TransE; by default that of vectors."
+    )
     solver: Literal["gradient", "als"] = Field(
         "gradient", description="By gradient, or by alternating least squares (rescal)."
     )
 
-    # ------------------------------------------------------------------ the metric's round
-    metric_update: Literal["round", "end", "gradient", "none"] = Field(
-        "round",
-        description="W_r from the closed form every `metric_every` rounds, once at the end, learned by gradient, or fixed.",
+    # ------------------------------------------------------------------ the metric's epoch
+    metric_update: Literal["epoch", "end", "gradient", "none"] = Field(
+        "epoch",
+        description="W_r from the closed form every `metric_every` epochs, once at the end, learned by gradient, or fixed.",
     )
-    metric_every: Count = Field(1, description="Rounds between two updates of W_r.")
+    metric_every: Count = Field(1, description="Epochs between two updates of W_r.")
     metric_negatives: Count = Field(1, description="Fresh corruptions of each triple for the closed form.")
     metric_pairs: Literal["all", "violating"] = Field("all", description="Which pairs the closed form sums over.")
     metric_scale: Literal["sum", "lambda", "trace", "columns"] = Field(
@@ -146,7 +151,7 @@ class Recipe(BaseModel):
     )
 
     # ------------------------------------------------------------------ validation
-    validate_every: Whole = Field(0, description="Rounds between two validations; 0: never.")
+    validate_every: Whole = Field(0, description="Epochs between two validations; 0: never.")
     validate_on: Literal["auto", "mrr", "accuracy"] = Field(
         "auto",
         description="Filtered MRR of both sides, or accuracy of triple classification; auto: accuracy where valid has labels.",
@@ -164,11 +169,11 @@ class Recipe(BaseModel):
             raise ValueError(f"model: unknown model {quote(self.model)}{suggest(self.model, MODELS)}")
         if self.solver not in MODELS[self.model].solvers:
             raise ValueError(f"solver: {self.model} is not trained by {self.solver!r}")
-        if self.warm_rounds and not MODELS[self.model].from_transe:
-            raise ValueError(f"warm_rounds: {self.model} does not start from a TransE")
+        if self.warm_epochs and not MODELS[self.model].from_transe:
+            raise ValueError(f"warm_epochs: {self.model} does not start from a TransE")
         if self.metric_scale == "lambda" and self.model in ("transa", "adaptive_metric") and not self.metric_penalty:
             raise ValueError("metric_scale: 'lambda' needs a metric_penalty (lambda) above 0")
-        if self.model == "transa" and self.metric != "full" and self.metric_update in ("round", "end"):
+        if self.model == "transa" and self.metric != "full" and self.metric_update in ("epoch", "end"):
             raise ValueError(f"metric_update: a {self.metric} metric has no closed form; expected 'gradient' or 'none'")
         if self.shared_negatives and (self.sampling != "uniform" or self.candidates != "all"):
             raise ValueError(
@@ -193,11 +198,11 @@ class Recipe(BaseModel):
         """Whether W_r follows the gradient."""
         return self.has_metric and self.metric_update == "gradient"
 
-    def rate_factor(self, round: int) -> float:  # noqa: A002
-        """Return what the rates are multiplied by in a round (from 1)."""
+    def learning_rate_factor(self, epoch: int) -> float:
+        """Return what learning rates are multiplied by in an epoch (from 1)."""
         from math import cos, pi
 
-        done = (round - 1) / self.rounds
+        done = (epoch - 1) / self.epochs
         return {"constant": 1.0, "linear": 1 - done, "cosine": (1 + cos(pi * done)) / 2}[self.schedule]
 
 
@@ -209,7 +214,10 @@ def recipe_from(values: Mapping[str, Any]) -> Recipe:
     """Make a recipe of plain values; what is wrong is an `InputError` that names the field."""
     unknown = [name for name in values if name not in Recipe.model_fields]
     if unknown:
-        raise InputError(f"unknown setting {quote(unknown[0])}{suggest(unknown[0], Recipe.model_fields)}")
+        now = f"; it is called {SETTINGS[unknown[0]]!r} now" if unknown[0] in SETTINGS else ""
+        raise InputError(f"unknown setting {quote(unknown[0])}{now or suggest(unknown[0], Recipe.model_fields)}")
+    if values.get("metric_update") == "round":
+        raise InputError("metric_update: 'round' is called 'epoch' now")
     try:
         return Recipe.model_validate(dict(values))
     except ValidationError as error:

@@ -3,9 +3,9 @@
 ====================== =======================================================================
 config.json            format and package version, recipe, source of the graph, engine
 graph/                 the graph, so that evaluation and prediction need nothing else
-log.jsonl              a line for each round
-checkpoint.safetensors the state after a round, from which training goes on
-best.safetensors       the tables of the round that validated best, where there is validation
+log.jsonl              a line for each epoch
+checkpoint.safetensors the state after an epoch, from which training goes on
+best.safetensors       the tables of the epoch that validated best, where there is validation
 weights.safetensors    the result
 metrics.json           what training has come to
 calibration.json       thresholds and probabilities from valid, once they have been asked for
@@ -37,11 +37,14 @@ from torch import Tensor, isfinite
 from transa import __version__
 from transa.data import KnowledgeGraph, load
 from transa.errors import InputError
+from transa.format1 import upgrade
 from transa.models import Model, build
 from transa.storage import atomic_file, check_regular, leftovers, read_small, writing
 from transa.training.recipe import Recipe, recipe_from
 
-FORMAT = 1
+FORMAT = 2
+#: The formats that are read.
+READABLE = (1, FORMAT)
 #: What training writes, in the order of its first writing.
 WRITTEN = (
     *("config.json", "graph", "checkpoint.safetensors", "log.jsonl", "best.safetensors"),
@@ -174,16 +177,17 @@ class RunFolder:
         with writing(path, len(line)), path.open("ab", buffering=0) as file:
             file.write(line)  # at once, so that a line is there whole or not at all
 
-    def cut_log(self, rounds: int) -> None:
-        """Drop lines of rounds after `rounds`, and one that was cut short: they will be written anew."""
+    def cut_log(self, epochs: int) -> None:
+        """Drop lines of epochs after `epochs`, and one that was cut short: they will be written anew."""
         path = self.place("log.jsonl")
         if not path.exists():
             return
         kept = []
         for line in read_small(path).splitlines():
             try:
-                if json.loads(line)["round"] <= rounds:
-                    kept.append(line + "\n")
+                entry = upgrade(json.loads(line))
+                if entry["epoch"] <= epochs:
+                    kept.append(json.dumps(entry) + "\n")
             except (ValueError, KeyError, TypeError, RecursionError):
                 break
         self._write("log.jsonl", "".join(kept).encode())
@@ -194,13 +198,13 @@ class RunFolder:
         """Return the configuration, checked for its format."""
         config = self.read_json("config.json")
         path, written = self.path / "config.json", config.get("format")
-        if written == FORMAT and not isinstance(written, bool):
-            return config
+        if written in READABLE and not isinstance(written, bool):
+            return config if written == FORMAT else dict(upgrade(config))
         if not isinstance(written, int) or isinstance(written, bool):
             raise InputError("not the configuration of a run: it states no format", path=path)
         by = (
             f"written in format {_short(written)} by transa {_version(config)}; "
-            f"this is transa {__version__}, which reads format {FORMAT}"
+            f"this is transa {__version__}, which reads formats {READABLE[0]} to {FORMAT}"
         )
         if written > FORMAT:
             raise InputError(f"{by}: install the version that wrote it, or a later one", path=path)
@@ -247,7 +251,7 @@ class RunFolder:
         try:
             with safe_open(path, framework="pt") as file:
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-                notes = {key: json.loads(value) for key, value in (file.metadata() or {}).items()}
+                notes = upgrade({key: json.loads(value) for key, value in (file.metadata() or {}).items()})
         except FileNotFoundError:
             raise InputError(f"{name} is missing", path=self.path) from None
         except (OSError, SafetensorError, AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -261,7 +265,7 @@ class RunFolder:
             model.load(tensors)
             for name, table in model.tensors().items():
                 if not bool(isfinite(table).all()):
-                    raise InputError(f"{name} holds values that are no numbers")
+                    raise InputError(f"{name} holds NaN or infinity")
         except InputError as error:
             raise InputError(str(error), path=self.path / "weights.safetensors") from None
         return model

@@ -12,10 +12,10 @@ from transa.training.recipe import Recipe
 
 @dataclass(frozen=True)
 class TableSettings:
-    """Optimiser, rate, penalty and constraint of one table, the codes being those of `transa.kernels.codes`."""
+    """Optimiser, learning rate, penalty and constraint of one table, the codes being those of `transa.kernels.codes`."""
 
     optimizer: int
-    rate: float
+    learning_rate: float
     penalty: float
     constraint: int
 
@@ -25,25 +25,25 @@ def table_settings(model: Model, recipe: Recipe) -> dict[str, TableSettings]:
     optimizer = OPTIMIZERS[recipe.optimizer]
     penalty = recipe.penalty if recipe.penalty_rows == "touched" else 0.0
     norms = {"entity.vector": recipe.entity_norm, "relation.vector": recipe.relation_norm} | model.constraints
-    table_rate = recipe.table_rate or recipe.rate
+    table_learning_rate = recipe.table_learning_rate or recipe.learning_rate
     settings = {}
     for name in model.tensors():
         if name in model.fixed:
             continue
         if name.endswith(".vector"):
-            settings[name] = TableSettings(optimizer, recipe.rate, penalty, CONSTRAINTS[norms[name]])
+            settings[name] = TableSettings(optimizer, recipe.learning_rate, penalty, CONSTRAINTS[norms[name]])
         elif name != "relation.metric":
             constraint = CONSTRAINTS[norms.get(name, "free")]
-            settings[name] = TableSettings(optimizer, table_rate, recipe.table_penalty, constraint)
+            settings[name] = TableSettings(optimizer, table_learning_rate, recipe.table_penalty, constraint)
         elif recipe.learns_metric:
             constraint = NON_NEGATIVE if recipe.model == "transa" and recipe.metric_clip else FREE
-            settings[name] = TableSettings(optimizer, recipe.metric_rate, recipe.metric_penalty, constraint)
+            settings[name] = TableSettings(optimizer, recipe.metric_learning_rate, recipe.metric_penalty, constraint)
     return settings
 
 
-def decay_all(model: Model, recipe: Recipe, settings: dict[str, TableSettings], rate_factor: float) -> None:
-    """Take the round's one step against C * |row|^2 on every vector, where the recipe says all rows."""
+def decay_all(model: Model, recipe: Recipe, settings: dict[str, TableSettings], learning_rate_factor: float) -> None:
+    """Take the epoch's one step against C * |row|^2 on every vector, where the recipe says all rows."""
     if recipe.penalty_rows == "all" and recipe.penalty:
         for name, table in model.tensors().items():
             if name.endswith(".vector"):
-                table.mul_(1 - 2 * recipe.penalty * settings[name].rate * rate_factor)
+                table.mul_(1 - 2 * recipe.penalty * settings[name].learning_rate * learning_rate_factor)

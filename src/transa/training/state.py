@@ -17,7 +17,7 @@ def put_in_place(tables: dict[str, Tensor], kept: dict[str, Tensor], prefix: str
     Raises
     ------
     InputError
-        If one is missing, is of another shape or type, or holds values that are no numbers.
+        If one is missing, is of another shape or type, or holds NaN or infinity.
     """
     for name, table in tables.items():
         found = kept.get(f"{prefix}{name}")
@@ -25,7 +25,7 @@ def put_in_place(tables: dict[str, Tensor], kept: dict[str, Tensor], prefix: str
             what = "nothing" if found is None else f"{found.dtype} {tuple(found.shape)}"
             raise InputError(f"expected {prefix}{name}: {table.dtype} {tuple(table.shape)}, found {what}")
         if not bool(torch.isfinite(found).all()):
-            raise InputError(f"{prefix}{name} holds values that are no numbers")
+            raise InputError(f"{prefix}{name} holds NaN or infinity")
         table.copy_(found)
 
 

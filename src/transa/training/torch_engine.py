@@ -12,11 +12,11 @@ from torch.nn.functional import embedding
 
 from transa.data import KnowledgeGraph
 from transa.models import Model, Rows
-from transa.training.engine import RoundReport
+from transa.training.engine import EpochReport
+from transa.training.epoch_batches import Batch, EpochBatches
 from transa.training.losses import LOSSES, loss_of
 from transa.training.optimizers import state_shapes, update_rows
 from transa.training.recipe import Recipe
-from transa.training.rounds import Batch, Rounds
 from transa.training.settings import decay_all, table_settings
 
 #: The score of what must not count as a negative.
@@ -40,7 +40,7 @@ class TorchEngine:
         self.model = model.to(device)
         self.recipe = recipe
         self.device = torch.device(device)
-        self.rounds = Rounds(graph, recipe, grouped=model.grouped)
+        self.epoch_batches = EpochBatches(graph, recipe, grouped=model.grouped)
         self.settings = table_settings(model, recipe)
         self._first, self._second = {}, {}
         for name, table in model.tensors().items():
@@ -51,26 +51,26 @@ class TorchEngine:
                 )
         self._steps = 0
 
-    def round(self, number: int) -> RoundReport:
+    def train_epoch(self, number: int) -> EpochReport:
         """Go once over the training triples."""
-        self.rounds.lay_out(number)
-        factor = self.recipe.rate_factor(number)
+        self.epoch_batches.start_epoch(number)
+        factor = self.recipe.learning_rate_factor(number)
         loss, violations = 0.0, 0
         take = self._shared_batch if self.recipe.shared_negatives else self._batch
-        for batch in self.rounds.batches:
+        for batch in self.epoch_batches.batches:
             batch_loss, batch_violations = take(batch, factor)
             loss += batch_loss
             violations += batch_violations
         decay_all(self.model, self.recipe, self.settings, factor)
-        pairs = len(self.rounds) * self.recipe.negatives
-        return RoundReport(loss / len(self.rounds), violations / pairs)
+        pairs = len(self.epoch_batches) * self.recipe.negatives
+        return EpochReport(loss / len(self.epoch_batches), violations / pairs)
 
-    def _batch(self, batch: Batch, rate_factor: float) -> tuple[float, int]:
+    def _batch(self, batch: Batch, learning_rate_factor: float) -> tuple[float, int]:
         size = batch.stop - batch.start
         entities = np.empty((size, self.recipe.negatives), dtype=np.int32)
         at_head = np.empty((size, self.recipe.negatives), dtype=bool)
-        self.rounds.corrupt(batch.start, batch.stop, entities, at_head)
-        triples = self.rounds.triples[batch.start : batch.stop]
+        self.epoch_batches.corrupt(batch.start, batch.stop, entities, at_head)
+        triples = self.epoch_batches.triples[batch.start : batch.stop]
         heads = np.concatenate([triples[:, :1], np.where(at_head, entities, triples[:, :1])], axis=1)
         tails = np.concatenate([triples[:, 2:], np.where(at_head, triples[:, 2:], entities)], axis=1)
         touched_entities, places = np.unique(np.stack([heads, tails]), return_inverse=True)
@@ -105,14 +105,14 @@ class TorchEngine:
         }
         for role, rows in moved.items():
             ids = touched[role]
-            self._step(role, rows if ids is None else ids[rows], rows, leaves[role], rate_factor)
+            self._step(role, rows if ids is None else ids[rows], rows, leaves[role], learning_rate_factor)
         return float(total.detach()), int(violating.sum())
 
-    def _shared_batch(self, batch: Batch, rate_factor: float) -> tuple[float, int]:
+    def _shared_batch(self, batch: Batch, learning_rate_factor: float) -> tuple[float, int]:
         """Score each positive against the same entities at its head and at its tail; known triples among them do not count."""
         recipe, size = self.recipe, batch.stop - batch.start
-        triples = self.rounds.triples[batch.start : batch.stop]
-        drawn, known = self.rounds.share(batch, recipe.negatives)
+        triples = self.epoch_batches.triples[batch.start : batch.stop]
+        drawn, known = self.epoch_batches.share(batch, recipe.negatives)
         touched_entities, places = np.unique(np.concatenate([triples[:, 0], triples[:, 2], drawn]), return_inverse=True)
         touched_relations, of_triples = np.unique(triples[:, 1], return_inverse=True)
         touched = {
@@ -137,7 +137,7 @@ class TorchEngine:
         total.backward()  # type: ignore[no-untyped-call]
         self._steps += 1
         for role, ids in touched.items():
-            self._step(role, slice(None) if ids is None else ids, slice(None), leaves[role], rate_factor)
+            self._step(role, slice(None) if ids is None else ids, slice(None), leaves[role], learning_rate_factor)
         return float(total.detach()), violating // 2
 
     def _leave_out(self, gradient: Tensor) -> Tensor:
@@ -191,7 +191,9 @@ class TorchEngine:
         exceeding = [part.reshape(-1) for part in excess if part is not None]
         return torch.cat(scores), torch.cat(exceeding) if exceeding else None
 
-    def _step(self, role: str, ids: Tensor | slice, places: Tensor | slice, leaves: Rows, rate_factor: float) -> None:
+    def _step(
+        self, role: str, ids: Tensor | slice, places: Tensor | slice, leaves: Rows, learning_rate_factor: float
+    ) -> None:
         for name, leaf in leaves.items():
             settings = self.settings.get(f"{role}.{name}")
             if settings is None or leaf.grad is None:
@@ -200,7 +202,7 @@ class TorchEngine:
             first, second = self._first[full][ids], self._second[full][ids]
             new = update_rows(
                 settings.optimizer,
-                settings.rate * rate_factor,
+                settings.learning_rate * learning_rate_factor,
                 settings.penalty,
                 settings.constraint,
                 self._steps,
@@ -221,7 +223,7 @@ class TorchEngine:
         }
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Take up the state after a round."""
+        """Take up the state after an epoch."""
         self._steps = int(state["steps"][0])
         for name in self._first:
             self._first[name] = state[f"first.{name}"].to(self.device)

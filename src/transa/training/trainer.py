@@ -1,4 +1,4 @@
-"""Training: rounds, the metric's round, validation, checkpoints."""
+"""Training: epochs, the metric's epoch, validation, checkpoints."""
 
 from __future__ import annotations
 
@@ -67,38 +67,38 @@ class Trainer:
             device=self.options.device,
             lock_free=self.options.lock_free,
         )
-        self.round = 0
+        self.epoch = 0
         self.seconds = 0.0
         self.warm_start: dict[str, Any] | None = None
         self.best: float | None = None
-        self.best_round: int | None = None
+        self.best_epoch: int | None = None
         self._best_tables: dict[str, Tensor] = {}
         self._worse = 0
         self._stopped = False
         self._asked_to_stop = False
 
     def stop(self) -> None:
-        """Ask `fit` to keep a checkpoint after the round under way and to raise `Stopped`; may be called by a signal handler."""
+        """Ask `fit` to keep a checkpoint after the epoch under way and to raise `Stopped`; may be called by a signal handler."""
         self._asked_to_stop = True
 
-    def fit(self, watch: Callable[[Progress], None] | None = None, *, resume: bool = False) -> Model:
+    def fit(self, callback: Callable[[Progress], None] | None = None, *, resume: bool = False) -> Model:
         """Train to the end and return the model.
 
         Parameters
         ----------
-        watch
-            Called after each round.
+        callback
+            Called after each epoch.
         resume
             Go on from the checkpoint in the folder, or from the start where there is none yet.
 
         Raises
         ------
         Stopped
-            If `stop` was called before the last round.
+            If `stop` was called before the last epoch.
         """
         if self.folder is None:
             self._warm_start()
-            return self._fit(watch)
+            return self._fit(callback)
         self.folder.open(resume=resume)
         try:
             if resume:
@@ -107,7 +107,7 @@ class Trainer:
                 self._resume()
             else:
                 self._start()
-            return self._fit(watch)
+            return self._fit(callback)
         finally:
             self.folder.close()
 
@@ -123,17 +123,17 @@ class Trainer:
     def _warm_start(self) -> None:
         """Train a TransE by the same recipe and take over its vectors, where the recipe says so."""
         recipe = self.recipe
-        if not recipe.warm_rounds:
+        if not recipe.warm_epochs:
             return
         first = Trainer(self.graph, transe_recipe(recipe), replace(self.options, engine="auto"))
         losses: list[float] = []
 
-        def watch(progress: Progress) -> None:
+        def callback(progress: Progress) -> None:
             losses.append(progress.loss)
             if self._asked_to_stop:
-                raise Stopped("stopped before the first round")
+                raise Stopped("stopped before the first epoch")
 
-        vectors = first.fit(watch)
+        vectors = first.fit(callback)
         self.model.entity.vector.copy_(vectors.entity.vector)
         width = min(recipe.dim, self.model.relation.vector.shape[1])
         self.model.relation.vector[:, :width] = vectors.relation.vector[:, :width]
@@ -141,48 +141,48 @@ class Trainer:
         self.seconds += first.seconds
         self.warm_start = {
             "model": "transe",
-            "rounds": first.round,
+            "epochs": first.epoch,
             "seconds": first.seconds,
             "first_loss": losses[0],
             "last_loss": losses[-1],
         }
 
-    def _fit(self, watch: Callable[[Progress], None] | None) -> Model:
-        last_round, last_time = self.round, time.monotonic()
-        while self.round < self.recipe.rounds and not self._stopped:
-            progress = self._one_round()
+    def _fit(self, callback: Callable[[Progress], None] | None) -> Model:
+        last_epoch, last_time = self.epoch, time.monotonic()
+        while self.epoch < self.recipe.epochs and not self._stopped:
+            progress = self._one_epoch()
             asked_to_stop = self._asked_to_stop
             if self.folder is not None:
                 self.folder.log(asdict(progress))
-                rounds = self.options.checkpoint_rounds
+                epochs = self.options.checkpoint_epochs
                 late = time.monotonic() - last_time > 60 * self.options.checkpoint_minutes
-                if late or asked_to_stop or (rounds is not None and self.round - last_round >= rounds):
+                if late or asked_to_stop or (epochs is not None and self.epoch - last_epoch >= epochs):
                     self._checkpoint()
-                    last_round, last_time = self.round, time.monotonic()
-            if watch is not None:
-                watch(progress)
-            if asked_to_stop and self.round < self.recipe.rounds and not self._stopped:
-                raise Stopped(f"stopped after round {self.round:,} of {self.recipe.rounds:,}")
+                    last_epoch, last_time = self.epoch, time.monotonic()
+            if callback is not None:
+                callback(progress)
+            if asked_to_stop and self.epoch < self.recipe.epochs and not self._stopped:
+                raise Stopped(f"stopped after epoch {self.epoch:,} of {self.recipe.epochs:,}")
         self._finish()
         return self.model
 
-    def _one_round(self) -> Progress:
+    def _one_epoch(self) -> Progress:
         started = time.perf_counter()
-        number = self.round + 1
-        report = self.engine.round(number)
+        number = self.epoch + 1
+        report = self.engine.train_epoch(number)
         pace = len(self.graph.train) / (time.perf_counter() - started)
         recipe = self.recipe
-        if recipe.has_metric and recipe.metric_update == "round" and number % recipe.metric_every == 0:
-            update_metric(self.model, self.engine.rounds, recipe, number)
+        if recipe.has_metric and recipe.metric_update == "epoch" and number % recipe.metric_every == 0:
+            update_metric(self.model, self.engine.epoch_batches, recipe, number)
         self._check(number, report.loss)
-        self.round = number
+        self.epoch = number
         score = None
-        if self.validation is not None and (number % recipe.validate_every == 0 or number == recipe.rounds):
+        if self.validation is not None and (number % recipe.validate_every == 0 or number == recipe.epochs):
             score = self.validation.score(self.trained if recipe.metric_update == "end" else self.model)
             self._compare(score)
         self.seconds += time.perf_counter() - started
         return Progress(
-            number, recipe.rounds, report.loss, report.violations, self.seconds, pace, score, self.best, self.best_round
+            number, recipe.epochs, report.loss, report.violations, self.seconds, pace, score, self.best, self.best_epoch
         )
 
     def _check(self, number: int, loss: float) -> None:
@@ -191,15 +191,16 @@ class Trainer:
             what = f"{broken[0]} holds" if broken else "the loss is"
             kept = f" The state of the last checkpoint is kept in {self.folder.path}." if self.folder else ""
             raise TrainingError(
-                f"round {number}: {what} not a number any more (loss {loss}). Try a smaller rate, a norm constraint or root=true.{kept}"
+                f"epoch {number}: {what} NaN or infinite (loss {loss}). "
+                f"Try a smaller learning rate, a norm constraint or root=true.{kept}"
             )
 
     def _compare(self, score: float) -> None:
         if self.best is None or score > self.best:
-            self.best, self.best_round, self._worse = score, self.round, 0
+            self.best, self.best_epoch, self._worse = score, self.epoch, 0
             tables = {name: table.detach().cpu().clone() for name, table in self.model.tensors().items()}
             if self.folder is not None:
-                self.folder.write_tensors("best.safetensors", tables, round=self.round, score=score)
+                self.folder.write_tensors("best.safetensors", tables, epoch=self.epoch, score=score)
             else:
                 self._best_tables = tables
         else:
@@ -215,10 +216,10 @@ class Trainer:
         self.folder.write_tensors(
             "checkpoint.safetensors",
             tables | state,
-            round=self.round,
+            epoch=self.epoch,
             seconds=self.seconds,
             best=self.best,
-            best_round=self.best_round,
+            best_epoch=self.best_epoch,
             worse=self._worse,
             stopped=self._stopped,
         )
@@ -252,37 +253,37 @@ class Trainer:
             put_in_place(state, tensors, "engine.")
             self.engine.load_state(state)
             noted = plain(notes) or {}
-            self.round, self._worse, self._stopped = int(noted["round"]), int(noted["worse"]), bool(noted["stopped"])
+            self.epoch, self._worse, self._stopped = int(noted["epoch"]), int(noted["worse"]), bool(noted["stopped"])
             self.seconds = float(noted["seconds"])
             if noted["best"] is not None:
-                self.best, self.best_round = float(noted["best"]), int(noted["best_round"])
-            if not 0 <= (self.best_round or 0) <= self.round <= self.recipe.rounds:
-                raise ValueError(f"round {self.round}")
+                self.best, self.best_epoch = float(noted["best"]), int(noted["best_epoch"])
+            if not 0 <= (self.best_epoch or 0) <= self.epoch <= self.recipe.epochs:
+                raise ValueError(f"epoch {self.epoch}")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(f"no state to go on from ({error})", path=self.folder.path) from None
-        self.folder.cut_log(self.round)
+        self.folder.cut_log(self.epoch)
 
     def _finish(self) -> None:
-        """Go back to the best round, compute a metric that comes at the end, and write the result."""
+        """Go back to the best epoch, compute a metric that comes at the end, and write the result."""
         started = time.perf_counter()
         if self.folder is not None:
             self._checkpoint()
-        if self.best_round is not None and self.best_round != self.round:
+        if self.best_epoch is not None and self.best_epoch != self.epoch:
             tables = self._best_tables
             if self.folder is not None:
                 tables, _ = self.folder.read_tensors("best.safetensors")
             put_in_place(self.model.tensors(), tables)
         if self.recipe.has_metric and self.recipe.metric_update == "end":
-            update_metric(self.model, self.engine.rounds, self.recipe, self.best_round or self.round)
+            update_metric(self.model, self.engine.epoch_batches, self.recipe, self.best_epoch or self.epoch)
         self.seconds += time.perf_counter() - started
         if self.folder is not None:
-            self.folder.write_tensors("weights.safetensors", self.model.tensors(), round=self.best_round or self.round)
+            self.folder.write_tensors("weights.safetensors", self.model.tensors(), epoch=self.best_epoch or self.epoch)
             self.folder.write_json("metrics.json", self.summary())
 
     def summary(self) -> dict[str, Any]:
         """Return what training has come to."""
         return {
-            "rounds": self.round,
+            "epochs": self.epoch,
             "seconds": self.seconds,
             "engine": self.engine.name,
             "threads": self.threads,
@@ -290,14 +291,14 @@ class Trainer:
             **({"warm_start": self.warm_start} if self.warm_start else {}),
             "validation": None
             if self.validation is None
-            else {"measure": self.validation.measure, "best": self.best, "round": self.best_round},
+            else {"measure": self.validation.measure, "best": self.best, "epoch": self.best_epoch},
         }
 
 
 def start_model(graph: KnowledgeGraph, recipe: Recipe) -> Model:
-    """Return the model of a recipe before its first round."""
+    """Return the model of a recipe before its first epoch."""
     model = build(recipe.model, len(graph.entities), len(graph.relations), recipe.dim, **recipe.options)
-    model.initialise(recipe.seed, recipe.spread, getattr(torch, recipe.precision))
+    model.initialise(recipe.seed, recipe.init_range, getattr(torch, recipe.precision))
     for name, settings in table_settings(model, recipe).items():
         table = model.tensors()[name]
         table.copy_(constrain(settings.constraint, table.reshape(len(table), -1)).reshape(table.shape))
@@ -306,16 +307,18 @@ def start_model(graph: KnowledgeGraph, recipe: Recipe) -> Model:
             model.relation.metric.fill_(1.0)
         if recipe.metric_scale == "trace":
             model.relation.metric.mul_(recipe.metric_trace)
-    if not recipe.warm_rounds:  # otherwise when the vectors are there to adapt to
+    if not recipe.warm_epochs:  # otherwise when the vectors are there to adapt to
         model.adapt(graph, recipe.seed)
     return model
 
 
 def transe_recipe(recipe: Recipe) -> Recipe:
     """Return the recipe of the TransE from which a model starts: the same objective and steps, without its validation."""
-    rate = recipe.rate if recipe.warm_rate is None else recipe.warm_rate
-    without = {"warm_rounds": 0, "warm_rate": None, "validate_every": 0, "patience": 0}
-    return recipe.model_copy(update={"model": "transe", "rounds": recipe.warm_rounds, "rate": rate, **without})
+    learning_rate = recipe.learning_rate if recipe.warm_learning_rate is None else recipe.warm_learning_rate
+    without = {"warm_epochs": 0, "warm_learning_rate": None, "validate_every": 0, "patience": 0}
+    return recipe.model_copy(
+        update={"model": "transe", "epochs": recipe.warm_epochs, "learning_rate": learning_rate, **without}
+    )
 
 
 def _training_model(model: Model, recipe: Recipe) -> Model:

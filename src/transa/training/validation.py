@@ -1,4 +1,4 @@
-"""The score by which rounds are compared. It never sees the test split."""
+"""The score by which epochs are compared. It never sees the test split."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The order of a round: which triples come in which batch, with which corruptions. Both engines follow it.
+"""The order of an epoch: which triples come in which batch, with which corruptions. Both engines follow it.
 
-Everything random is counted from the seed, the round and the position in it (`transa.kernels.random`), so that a round can be
+Everything random is counted from the seed, the epoch and the position in it (`transa.kernels.random`), so that an epoch can be
 repeated, or taken up by another process, without any state.
 """
 
@@ -28,20 +28,20 @@ GROUP_SIZE = 128
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows `start` to `stop` of a round, and for grouped models the borders of its groups."""
+    """Rows `start` to `stop` of an epoch, and for grouped models the borders of its groups."""
 
     start: int
     stop: int
     groups: npt.NDArray[np.int64]
 
 
-class Rounds:
-    """Lays out rounds over the training triples of a graph.
+class EpochBatches:
+    """Lays out epochs over the training triples of a graph.
 
     Parameters
     ----------
     graph
-        Its training triples are shuffled anew for each round.
+        Its training triples are shuffled anew for each epoch.
     recipe
         Its sampling, candidates and seed.
     batch
@@ -56,7 +56,7 @@ class Rounds:
             graph.training_facts, recipe.sampling, recipe.seed, typed=recipe.candidates == "typed"
         )
         self.seed = recipe.seed
-        self.batch = batch or recipe.batch
+        self.batch = batch or recipe.batch_size
         self.grouped = grouped
         self.source = graph.train
         self.source_spans = self.corruptor.spans(graph.train)
@@ -74,8 +74,8 @@ class Rounds:
     def __len__(self) -> int:
         return len(self.source)
 
-    def lay_out(self, number: int) -> None:
-        """Put `triples` and `batches` in the order of a round."""
+    def start_epoch(self, number: int) -> None:
+        """Put `triples` and `batches` in the order of an epoch."""
         self._key = np.uint64(stream(self.seed, PURPOSE, number))
         self._number = number
         size = len(self.source)
@@ -108,7 +108,7 @@ class Rounds:
         return shuffled[by_relation[moved]], borders
 
     def corrupt(self, start: int, stop: int, entities: npt.NDArray[np.int32], at_head: npt.NDArray[np.bool_]) -> None:
-        """Draw the corruptions of rows `start` to `stop` of the round: which entity, and whether it replaces the head."""
+        """Draw the corruptions of rows `start` to `stop` of the epoch: which entity, and whether it replaces the head."""
         candidates = self.corruptor.candidates
         corrupt_pairs(self.triples, self.spans, start, stop, start, self._key, candidates, entities, at_head)
 
@@ -149,9 +149,11 @@ class ByRelation:
     offsets: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, rounds: Rounds) -> ByRelation:
-        """Sort the training triples of some rounds."""
-        relations = rounds.source[:, 1]
+    def of(cls, epoch_batches: EpochBatches) -> ByRelation:
+        """Sort the training triples of some epochs."""
+        relations = epoch_batches.source[:, 1]
         order = sort_by(relations)
-        counts = np.bincount(relations, minlength=rounds.corruptor.facts.num_relations)
-        return cls(rounds.source[order], rounds.source_spans[order], np.concatenate([[0], np.cumsum(counts)]))
+        counts = np.bincount(relations, minlength=epoch_batches.corruptor.facts.num_relations)
+        return cls(
+            epoch_batches.source[order], epoch_batches.source_spans[order], np.concatenate([[0], np.cumsum(counts)])
+        )
