@@ -27,7 +27,7 @@ def train(graph: KnowledgeGraph, recipe: Recipe, engine: str, epochs: int = 3) -
     for number in range(1, epochs + 1):
         reports.append(chosen.train_epoch(number))
         if recipe.has_metric and recipe.metric_update == "epoch":
-            update_metric(model, chosen.epochs, recipe, number)
+            update_metric(model, chosen.epoch_batches, recipe, number)
     return model, reports
 
 
