@@ -50,7 +50,7 @@ def test_threads_and_engines_can_be_chosen(command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--set", "rats=1"], "unknown setting 'rats'; did you mean 'learning_rate'"),
+        (["--set", "epoch=1"], "unknown setting 'epoch'; did you mean 'epochs'"),
         (["--set", "learning_rate=fast"], "learning_rate"),
         (["--set", "learning_rate"], "FIELD=VALUE"),
         (["--model", "transz"], "did you mean"),

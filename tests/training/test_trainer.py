@@ -206,7 +206,9 @@ def test_every_bundled_recipe_is_valid(recipe: str, dataset: str | None) -> None
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"rats": 0.1}, "unknown setting 'rats'; did you mean 'learning_rate'"),
+        ({"learning_rats": 0.1}, "unknown setting 'learning_rats'; did you mean 'learning_rate'"),
+        ({"rate": 0.1}, "unknown setting 'rate'; it is called 'learning_rate' now"),
+        ({"metric_update": "round"}, "metric_update: 'round' is called 'epoch' now"),
         ({"learning_rate": -1}, "learning_rate: .*-1"),
         ({"epochs": 0}, "epochs: .*0"),
         ({"loss": "hinge"}, "loss: "),
