@@ -70,7 +70,7 @@ def test_wrong_options_are_errors_and_write_nothing(command, tmp_path: Path, opt
 
 
 def test_a_recipe_of_ones_own(command, tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text('model = "um"\ndim = 4\nrounds = 2\n')
+    (tmp_path / "mine.toml").write_text('model = "um"\ndim = 4\nepochs = 2\n')
     run = tmp_path / "run"
     assert command("train", "nations", "--out", run, "--recipe", tmp_path / "mine.toml", "--model", "um").code == 0
     assert (RunFolder(run).recipe().model, RunFolder(run).recipe().epochs) == ("um", 2)
