@@ -84,7 +84,7 @@ class Crashes:
         self.arguments = ["train", dataset, *COMMON, *TRAINED[dataset], *more]
         self.log = work / f"{dataset}.log"
         self.processes = multiprocessing.get_context("forkserver")  # what is imported once is there in each process
-        self.processes.set_forkserver_preload(["transa.cli", "transa.training", "transa.training.numba_engine"])
+        self.processes.set_forkserver_preload(["transa.cli", "transa.training", "transa.training.row_engine"])
         self.whole = work / f"{dataset}-whole"
         for name in ("compiling", "whole"):  # the first compiles kernels, which takes time that no later one needs
             started = time.monotonic()

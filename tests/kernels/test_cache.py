@@ -110,12 +110,12 @@ def test_code_of_an_earlier_version_is_never_run(tmp_path: Path, monkeypatch: py
 def test_where_no_folder_can_be_written_kernels_run_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from numba.core.dispatcher import Dispatcher
+    from numba.core.caching import FunctionCache
 
     def nowhere(*_: object) -> None:
         raise RuntimeError("cannot cache function: no locator available")
 
-    monkeypatch.setattr(Dispatcher, "enable_caching", nowhere)
+    monkeypatch.setattr(FunctionCache, "__init__", nowhere)
     assert fresh(write(tmp_path, 0))(np.arange(4)) == 6
     assert not list(tmp_path.rglob("*.nbi"))
 

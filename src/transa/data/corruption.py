@@ -109,7 +109,7 @@ class Corruptor:
             0,
             len(triples),
             first,
-            np.uint64(stream(self.seed, self.purpose, epoch)),
+            stream(self.seed, self.purpose, epoch),
             self.candidates,
             entities,
             at_head,

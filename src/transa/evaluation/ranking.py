@@ -17,6 +17,7 @@ from torch import Tensor
 from transa.errors import InputError
 from transa.evaluation.queries import Queries
 from transa.kernels.codes import DIAGONAL, FULL, L2, PSD
+from transa.kernels.scores import find_score
 from transa.kernels.threads import dealt, one_blas_thread
 from transa.models import Model, Rows
 
@@ -67,7 +68,9 @@ class Ranker:
     def __init__(self, model: Model, chunk: int | None = None) -> None:
         self.model = model
         self.chunk = chunk
-        compiled = model.kernel() is not None and model.entity.vector.device.type == "cpu"
+        kernel = model.kernel()
+        compiled = kernel is not None and find_score(kernel.score).ranking is not None
+        compiled = compiled and model.entity.vector.device.type == "cpu"
         self.kernels = Kernels(model) if largest_parameter(model) <= LARGEST and compiled else None
 
     def count(self, queries: Queries, callback: Callback | None = None) -> RankCounts:
@@ -115,8 +118,10 @@ class Kernels:
     def __init__(self, model: Model) -> None:
         kernel = model.kernel()
         assert kernel is not None  # noqa: S101
-        self.kind = kernel.kind
-        self.root = kernel.root or kernel.kind == L2
+        code = find_score(kernel.score).ranking
+        assert code is not None  # noqa: S101
+        self.kind = code
+        self.root = kernel.root or self.kind == L2
         self.weights = model.relation.get("weight")
         normals = model.relation.get("normal")
         self.normals = None if normals is None else normals.double().numpy()

@@ -10,6 +10,8 @@ kernel stays as it is.
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -17,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
-from numba import njit
-from numba.core.caching import IndexDataCacheFile
+from numba import config, njit
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 #: Seconds to wait for other processes that keep code; then it is not kept.
 PATIENCE = 60.0
 #: Time and size of every source here. Code is of use as long as all are the same.
-SOURCES = tuple((s.st_mtime, s.st_size) for s in (f.stat() for f in sorted(Path(__file__).parent.glob("*.py"))))
+SOURCES = tuple((s.st_mtime, s.st_size) for s in (f.stat() for f in sorted(Path(__file__).parent.rglob("*.py"))))
 
 
 class CacheFile(IndexDataCacheFile):  # type: ignore[misc]
@@ -52,26 +54,73 @@ class CacheFile(IndexDataCacheFile):  # type: ignore[misc]
         return {}
 
 
-def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function as ``numba.njit(cache=True)`` does, and keep the code as this module says, where a folder can be written."""
+class KernelCache(FunctionCache):  # type: ignore[misc]
+    """The kept code of one kernel.
+
+    A kernel may be made of functions that are handed to whatever defines it (see `transa.kernels.training`). Numba tells such
+    kernels apart by pickling these functions, which gives other bytes in every process. Here they go by their names, and the files
+    that hold them are looked at as the files of this package are.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._parts = _parts(function)
+        files = sorted({part.__code__.co_filename for part in (function, *self._parts)})
+        stamp = SOURCES + tuple((s.st_mtime, s.st_size) for s in map(os.stat, files))
+        base = self._impl.filename_base
+        self._cache_file = CacheFile(cache_path=self._cache_path, filename_base=base, source_stamp=stamp)
+
+    @property
+    def index(self) -> Path:
+        """Where the index of kept code stands."""
+        return Path(self._cache_file._index_path)
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        code = hashlib.sha256(self._py_func.__code__.co_code).hexdigest()
+        return sig, codegen.magic_tuple(), (code, *(f"{part.__module__}.{part.__qualname__}" for part in self._parts))
+
+
+def _parts(function: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """Return the functions that were handed to the definition of a kernel, and to theirs."""
+    found = []
+    for cell in function.__closure__ or ():
+        part = getattr(cell.cell_contents, "py_func", None)  # the Python function of a compiled one
+        if part is not None:
+            found += [part, *_parts(part)]
+    return found
+
+
+def kernel(*, variant: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function as ``numba.njit(cache=True)`` does, and keep the code as this module says, where a folder can be written.
+
+    Parameters
+    ----------
+    variant
+        Keeps the code of kernels apart that the same lines define.
+    options
+        Those of `numba.njit`.
+    """
 
     def compile_when_called(function: Callable[..., Any]) -> Any:
+        if variant is not None:
+            function.__qualname__ = f"{function.__name__}.{variant}"
         compiled = njit(**options)(function)
-        with suppress(RuntimeError, AttributeError):  # no folder; or with NUMBA_DISABLE_JIT a plain function
-            compiled.enable_caching()
-            compiled._cache._cache_file.__class__ = CacheFile
-            compiled._cache._cache_file._source_stamp = SOURCES
+        if not config.DISABLE_JIT:
+            with suppress(RuntimeError):  # no folder can be written
+                compiled._cache = KernelCache(function)
         return compiled
 
     return compile_when_called
 
 
-def is_compiled(kernel: str) -> bool:
-    """Tell whether one of the large kernels (gradient_phase, count_better, best_answers) has been compiled on this machine before."""
-    from transa.kernels import ranking, training
+def is_kept(compiled: Any) -> bool:
+    """Tell whether the code of a kernel has been kept on this machine before, so that it need not be compiled."""
+    cache = getattr(compiled, "_cache", None)
+    return config.DISABLE_JIT or (isinstance(cache, KernelCache) and cache.index.exists())
 
-    module = training if hasattr(training, kernel) else ranking
-    statistics = getattr(getattr(module, kernel), "stats", None)
-    if statistics is None:  # the compiler is switched off
-        return True
-    return any(Path(statistics.cache_path or ".").glob(f"{module.__name__.rpartition('.')[2]}.{kernel}-*.nbi"))
+
+def is_compiled(kernel: str) -> bool:
+    """Tell whether one of the large kernels of ranking (count_better, best_answers) has been compiled on this machine before."""
+    from transa.kernels import ranking
+
+    return is_kept(getattr(ranking, kernel))

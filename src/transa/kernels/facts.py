@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit, prange
 
+from transa.kernels.arguments import Array
 from transa.kernels.cache import kernel
 from transa.kernels.random import below, draw, unit
 
 
 @njit(forceinline=True)
-def find(values, start, stop, wanted):  # type: ignore[no-untyped-def]
+def find(values, start, stop, wanted):
     """Return the first position in the sorted ``values[start:stop]`` whose value is at least `wanted`."""
     while start < stop:
         middle = (start + stop) >> 1
@@ -23,9 +25,14 @@ def find(values, start, stop, wanted):  # type: ignore[no-untyped-def]
     return start
 
 
-@kernel(parallel=True)
-def contains(queries, offsets, answers, asked, wanted):  # type: ignore[no-untyped-def]
+def contains(queries: Array, offsets: Array, answers: Array, asked: Array, wanted: Array) -> npt.NDArray[np.bool_]:
     """Tell for each `i` whether ``wanted[i]`` is among the answers to the query ``asked[i]``."""
+    found: npt.NDArray[np.bool_] = _contains(queries, offsets, answers, asked, wanted)
+    return found
+
+
+@kernel(parallel=True)
+def _contains(queries, offsets, answers, asked, wanted):
     found = np.zeros(len(asked), np.bool_)
     for i in prange(len(asked)):
         row = find(queries, 0, len(queries), asked[i])
@@ -36,9 +43,15 @@ def contains(queries, offsets, answers, asked, wanted):  # type: ignore[no-untyp
     return found
 
 
-@kernel(parallel=True)
-def known_among(spans, start, stop, heads, tails, entities, known):  # type: ignore[no-untyped-def]
+def known_among(
+    spans: Array, start: int, stop: int, heads: Array, tails: Array, entities: Array, known: npt.NDArray[np.bool_]
+) -> None:
     """Tell which of some entities are known heads (``known[0]``) and known tails (``known[1]``) of rows `start` to `stop`."""
+    _known_among(spans, start, stop, heads, tails, entities, known)
+
+
+@kernel(parallel=True)
+def _known_among(spans, start, stop, heads, tails, entities, known):
     for i in prange(stop - start):
         row = start + i
         for j in range(len(entities)):
@@ -49,7 +62,7 @@ def known_among(spans, start, stop, heads, tails, entities, known):  # type: ign
 
 
 @njit(forceinline=True)
-def absent(answers, start, stop, index):  # type: ignore[no-untyped-def]
+def absent(answers, start, stop, index):
     """Return the number at position `index` of those that are not in the sorted, distinct ``answers[start:stop]``.
 
     Before ``answers[j]`` there are ``answers[j] - (j - start)`` absent numbers; the search finds how many answers come first.
@@ -79,20 +92,20 @@ class Candidates(NamedTuple):
         For each answer its place in the pool of its relation.
     """
 
-    head_probability: Any
-    num_entities: Any
-    heads: Any
-    tails: Any
-    head_offsets: Any
-    head_pool: Any
-    head_places: Any
-    tail_offsets: Any
-    tail_pool: Any
-    tail_places: Any
+    head_probability: Array
+    num_entities: int
+    heads: Array
+    tails: Array
+    head_offsets: Array
+    head_pool: Array
+    head_places: Array
+    tail_offsets: Array
+    tail_pool: Array
+    tail_places: Array
 
 
 @njit(forceinline=True)
-def corrupt_one(bits, relation, head_start, head_stop, tail_start, tail_stop, candidates):  # type: ignore[no-untyped-def]
+def corrupt_one(bits, relation, head_start, head_stop, tail_start, tail_stop, candidates):
     """Choose a side and an entity for it that makes no known triple, in one draw.
 
     The entity is uniform over all that are allowed: the same distribution as drawing until the result is unknown, but with no
@@ -129,8 +142,17 @@ def corrupt_one(bits, relation, head_start, head_stop, tail_start, tail_stop, ca
     return False, absent(candidates.tails, tail_start, tail_stop, below(bits, free_tails))
 
 
-@kernel(parallel=True)
-def corrupt_pairs(triples, spans, start, stop, first, key, candidates, entities, at_head):  # type: ignore[no-untyped-def]
+def corrupt_pairs(
+    triples: Array,
+    spans: Array,
+    start: int,
+    stop: int,
+    first: int,
+    key: np.uint64,
+    candidates: Candidates,
+    entities: npt.NDArray[np.int32],
+    at_head: npt.NDArray[np.bool_],
+) -> None:
     """Choose the corruptions of ``triples[start:stop]``: which entity, and whether it replaces the head.
 
     Parameters
@@ -146,6 +168,11 @@ def corrupt_pairs(triples, spans, start, stop, first, key, candidates, entities,
     entities, at_head
         Results, of shape (triples, negatives). An entity of -1 marks a triple of which every corruption is known.
     """
+    _corrupt_pairs(triples, spans, start, stop, first, key, candidates, entities, at_head)
+
+
+@kernel(parallel=True)
+def _corrupt_pairs(triples, spans, start, stop, first, key, candidates, entities, at_head):
     negatives = entities.shape[1]
     for i in prange(stop - start):
         t = start + i

@@ -21,7 +21,7 @@ from transa.kernels.codes import LOGISTIC, MARGIN, SOFTMAX
 
 
 @njit(forceinline=True)
-def _softplus_and_sigmoid(x):  # type: ignore[no-untyped-def]
+def _softplus_and_sigmoid(x):
     """Return log(1 + e^x) and its derivative, by one exponential; where that is small, three terms of the logarithm leave no error."""
     small = np.exp(-abs(x))
     log = small * (1.0 - small * (0.5 - small / 3.0)) if small < 1e-5 else np.log1p(small)
@@ -29,7 +29,7 @@ def _softplus_and_sigmoid(x):  # type: ignore[no-untyped-def]
 
 
 @njit(forceinline=True)
-def loss_and_factors(loss, margin, temperature, negligible, scores, factors, b):  # type: ignore[no-untyped-def]
+def loss_and_factors(loss, margin, temperature, negligible, scores, factors, b):
     """Write the derivatives of the loss by ``scores[b]`` (the positive first) to ``factors[b]``.
 
     Those of negatives that are below `negligible` times the largest are set to 0 (not with the margin loss, where all are alike).

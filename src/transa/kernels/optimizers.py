@@ -24,9 +24,7 @@ from transa.kernels.scores import FAST
 
 
 @njit(fastmath=FAST, forceinline=True)
-def update_row(  # type: ignore[no-untyped-def]
-    optimizer, learning_rate, penalty, constraint, step, values, row, gradients, place, first, second
-):
+def update_row(optimizer, learning_rate, penalty, constraint, step, values, row, gradients, place, first, second):
     """Move ``values[row]`` against ``gradients[place]`` and the derivative of penalty * |row|^2, then bring it into the constraint.
 
     Parameters

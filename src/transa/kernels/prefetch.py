@@ -18,13 +18,13 @@ AHEAD = 3
 
 
 @intrinsic
-def prefetch_row(typing_context, array, row):  # type: ignore[no-untyped-def]
+def prefetch_row(typing_context, array, row):
     """Fetch the beginning of ``array[row]`` (a contiguous two-dimensional array): its first four cache lines, which starts the
     processor's own prefetching of the rest.
     """
     signature = types.void(array, row)
 
-    def build(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def build(context, builder, signature, arguments):
         kind = signature.args[0]
         view = context.make_array(kind)(context, builder, arguments[0])
         index = context.cast(builder, arguments[1], signature.args[1], types.intp)

@@ -18,7 +18,7 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 
 @njit(uint64(uint64), forceinline=True)
-def mix(state):  # type: ignore[no-untyped-def]
+def mix(state):
     """Turn 64 bits into 64 bits that look unrelated to them."""
     state = (state ^ (state >> np.uint64(30))) * _FIRST
     state = (state ^ (state >> np.uint64(27))) * _SECOND
@@ -26,13 +26,13 @@ def mix(state):  # type: ignore[no-untyped-def]
 
 
 @njit(uint64(uint64, uint64), forceinline=True)
-def draw(key, counter):  # type: ignore[no-untyped-def]
+def draw(key, counter):
     """Return the 64 random bits at position `counter` of the sequence named by `key`."""
     return mix(mix(key + GOLDEN) + (counter + np.uint64(1)) * GOLDEN)
 
 
 @njit(forceinline=True)
-def below(bits, bound):  # type: ignore[no-untyped-def]
+def below(bits, bound):
     """Return a whole number from 0 to `bound` - 1 (`bound` < 2^32), from the upper half of `bits`.
 
     The bias is at most bound / 2^32, one in 4,000 for a million entities.
@@ -41,19 +41,23 @@ def below(bits, bound):  # type: ignore[no-untyped-def]
 
 
 @njit(forceinline=True)
-def unit(bits):  # type: ignore[no-untyped-def]
+def unit(bits):
     """Return a number in [0, 1) from the lower half of `bits`, independent of `below` on the same bits."""
     return np.float64(bits & np.uint64(0xFFFFFFFF)) * (1.0 / 4294967296.0)
 
 
-@kernel()
-def stream(seed, purpose, index):  # type: ignore[no-untyped-def]
+def stream(seed: int, purpose: int, index: int) -> np.uint64:
     """Return the key of a sequence of its own for a seed, a purpose (say, corruption) and an index (say, the epoch)."""
+    return np.uint64(_stream(seed, purpose, index))
+
+
+@kernel()
+def _stream(seed, purpose, index):
     return mix(mix(mix(np.uint64(seed) + GOLDEN) + np.uint64(purpose) * GOLDEN) + np.uint64(index) * GOLDEN)
 
 
 @njit(forceinline=True)
-def shuffled_position(position, count, half, key):  # type: ignore[no-untyped-def]
+def shuffled_position(position, count, half, key):
     """Return where `position` goes in the permutation of 0 .. count - 1 that `key` names.
 
     A Feistel network of four rounds permutes the numbers of 2 * `half` bits, the fewest that hold `count`; what it sends beyond
@@ -71,8 +75,8 @@ def shuffled_position(position, count, half, key):  # type: ignore[no-untyped-de
             return np.int64(value)
 
 
-@kernel()
-def half_bits(count):  # type: ignore[no-untyped-def]
+@njit(forceinline=True)
+def half_bits(count):
     """Return half the number of bits, rounded up, that the numbers below `count` need."""
     half = np.uint64(1)
     while (np.uint64(1) << (2 * half)) < np.uint64(count):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from transa.kernels.codes import PSD
 from transa.models.base import Kernel, Model, Rows, square_root
 
 
@@ -53,4 +52,4 @@ class AdaptiveMetric(Model):
 
     def kernel(self) -> Kernel:
         """Return the kernel of the metric."""
-        return Kernel(PSD, self.root)
+        return Kernel("psd", self.root)

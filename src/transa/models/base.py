@@ -43,13 +43,13 @@ class Kernel:
 
     Attributes
     ----------
-    kind
-        A code of `transa.kernels.scores` or `transa.kernels.metric`.
+    score
+        The name of a score of `transa.kernels.scores`.
     root
         Whether the square root is taken of it.
     """
 
-    kind: int
+    score: str
     root: bool = False
 
 

@@ -11,7 +11,6 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from transa.kernels.codes import DIAGONAL, FULL, LOW_RANK
 from transa.models.base import Kernel, Model, Rows, check_choice, square_root
 
 Metric = Literal["full", "lowrank", "diagonal"]
@@ -91,8 +90,7 @@ class TransA(Model):
 
     def kernel(self) -> Kernel:
         """Return the kernel of the metric."""
-        kinds = {"full": FULL, "lowrank": LOW_RANK, "diagonal": DIAGONAL}
-        return Kernel(kinds[self.metric], self.root)
+        return Kernel({"full": "full", "lowrank": "low_rank", "diagonal": "diagonal"}[self.metric], self.root)
 
     def matrices(self) -> Tensor:
         """Return W_r of every relation as k x k matrices."""

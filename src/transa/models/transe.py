@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from transa.kernels.codes import L1, L2
 from transa.models.base import Kernel, Model, Rows, check_choice, square_root
 
 
@@ -41,4 +40,4 @@ class TransE(Model):
 
     def kernel(self) -> Kernel:
         """Return the kernel of the norm."""
-        return Kernel(L1 if self.norm == 1 else L2)
+        return Kernel("l1" if self.norm == 1 else "l2")

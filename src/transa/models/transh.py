@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from transa.kernels.codes import L1, L2, SQUARED_L2, TILT
+from transa.kernels.codes import TILT
 from transa.models.base import Kernel, Model, Rows, check_choice, dot, length
 
 
@@ -65,4 +65,4 @@ class TransH(Model):
 
     def kernel(self) -> Kernel:
         """Return the kernel of the norm; it finds the normals."""
-        return Kernel(L1 if self.norm == 1 else L2 if self.root else SQUARED_L2)
+        return Kernel("hyperplane_l1" if self.norm == 1 else "hyperplane_l2" if self.root else "hyperplane_squared_l2")

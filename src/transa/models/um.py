@@ -8,7 +8,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from transa.kernels.codes import SQUARED_L2
 from transa.models.base import Kernel, Model, Rows
 
 
@@ -33,4 +32,4 @@ class UM(Model):
 
     def kernel(self) -> Kernel:
         """Return the kernel of the squared norm."""
-        return Kernel(SQUARED_L2)
+        return Kernel("squared_l2")

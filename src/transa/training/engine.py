@@ -1,4 +1,4 @@
-"""What an engine is: it takes a model through epochs. The choice between the two is made here."""
+"""What an engine is: it takes a model through epochs. The choice between them is made here."""
 
 from __future__ import annotations
 
@@ -83,12 +83,19 @@ def choose_engine(
 
         return TorchEngine(model, graph, recipe, device)
     if model.analytic_gradients:
-        from transa.training.group_engine import GroupEngine
+        from transa.training.matrix_engine import MatrixEngine
 
-        return GroupEngine(model, graph, recipe)
-    from transa.training.numba_engine import NumbaEngine
+        return MatrixEngine(model, graph, recipe)
+    from transa.kernels.scores import GroupScore, find_score
+    from transa.training.full_metric_engine import FullMetricEngine
+    from transa.training.row_engine import RowEngine
 
-    return NumbaEngine(model, graph, recipe, lock_free=lock_free)
+    kernel = model.kernel()
+    assert kernel is not None  # noqa: S101
+    score = find_score(kernel.score)
+    if isinstance(score, GroupScore):
+        return FullMetricEngine(model, graph, recipe, score, root=kernel.root)
+    return RowEngine(model, graph, recipe, score, root=kernel.root, lock_free=lock_free)
 
 
 def why_not_numba(model: Model, recipe: Recipe, device: str) -> str:

@@ -15,15 +15,19 @@ import numpy.typing as npt
 from transa.data import Corruptor, KnowledgeGraph
 from transa.data.corruption import PURPOSE
 from transa.data.graph import Triples
+from transa.kernels.arguments import Examples
+from transa.kernels.closed_form import SortedTriples
 from transa.kernels.facts import corrupt_pairs, known_among
 from transa.kernels.random import stream
-from transa.kernels.training import arrange, shuffle
+from transa.kernels.shuffling import arrange, shuffle
 from transa.training.recipe import Recipe
 
 #: Purposes of random numbers; each has a sequence of its own, as corruption has (`transa.data.corruption.PURPOSE`).
 SHUFFLE, GROUP, CLOSED_FORM, SHARED = 2, 3, 4, 5
 #: Triples of one relation that stand together in a grouped batch, at most.
 GROUP_SIZE = 128
+#: Negatives that are drawn at once, for as many batches as it takes.
+DRAWN = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -44,19 +48,20 @@ class EpochBatches:
         Its training triples are shuffled anew for each epoch.
     recipe
         Its sampling, candidates and seed.
-    batch
+    batch_size
         Positives of a batch; by default the recipe's.
     grouped
         Whether triples of one relation stand together, in groups of at most `GROUP_SIZE` whose order is shuffled. A batch is made of
-        whole groups and may be a little smaller than `batch`.
+        whole groups and may be a little smaller than `batch_size`.
     """
 
-    def __init__(self, graph: KnowledgeGraph, recipe: Recipe, *, grouped: bool, batch: int | None = None) -> None:
+    def __init__(self, graph: KnowledgeGraph, recipe: Recipe, *, grouped: bool, batch_size: int | None = None) -> None:
         self.corruptor = Corruptor(
             graph.training_facts, recipe.sampling, recipe.seed, typed=recipe.candidates == "typed"
         )
         self.seed = recipe.seed
-        self.batch = batch or recipe.batch_size
+        self.batch_size = batch_size or recipe.batch_size
+        self.negatives = recipe.negatives
         self.grouped = grouped
         self.source = graph.train
         self.source_spans = self.corruptor.spans(graph.train)
@@ -65,29 +70,34 @@ class EpochBatches:
         self.batches: list[Batch] = []
         self._key = np.uint64(0)
         self._number = 0
+        self._drawn_from = self._drawn_to = 0
 
     @cached_property
-    def by_relation(self) -> ByRelation:
+    def by_relation(self) -> SortedTriples:
         """The training triples sorted by relation."""
-        return ByRelation.of(self)
+        relations = self.source[:, 1]
+        order = sort_by(relations)
+        counts = np.bincount(relations, minlength=self.corruptor.facts.num_relations)
+        return SortedTriples(self.source[order], self.source_spans[order], np.concatenate([[0], np.cumsum(counts)]))
 
     def __len__(self) -> int:
         return len(self.source)
 
     def start_epoch(self, number: int) -> None:
         """Put `triples` and `batches` in the order of an epoch."""
-        self._key = np.uint64(stream(self.seed, PURPOSE, number))
+        self._key = stream(self.seed, PURPOSE, number)
         self._number = number
+        self._drawn_from = self._drawn_to = 0
         size = len(self.source)
         order = np.empty(size, dtype=np.int64)
-        shuffle(np.uint64(stream(self.seed, SHUFFLE, number)), order)
+        shuffle(stream(self.seed, SHUFFLE, number), order)
         if self.grouped:
             order, borders = self._group(order, number)
-            self.batches = [Batch(int(part[0]), int(part[-1]), part) for part in _fill(borders, self.batch)]
+            self.batches = [Batch(int(part[0]), int(part[-1]), part) for part in _fill(borders, self.batch_size)]
         else:
             nothing = np.empty(0, dtype=np.int64)
             self.batches = [
-                Batch(start, min(start + self.batch, size), nothing) for start in range(0, size, self.batch)
+                Batch(start, min(start + self.batch_size, size), nothing) for start in range(0, size, self.batch_size)
             ]
         arrange(self.source, self.source_spans, order, self.triples, self.spans)
 
@@ -107,10 +117,25 @@ class EpochBatches:
         moved = np.repeat(starts[order] - borders[:-1], sizes[order]) + np.arange(len(relations))
         return shuffled[by_relation[moved]], borders
 
-    def corrupt(self, start: int, stop: int, entities: npt.NDArray[np.int32], at_head: npt.NDArray[np.bool_]) -> None:
-        """Draw the corruptions of rows `start` to `stop` of the epoch: which entity, and whether it replaces the head."""
-        candidates = self.corruptor.candidates
-        corrupt_pairs(self.triples, self.spans, start, stop, start, self._key, candidates, entities, at_head)
+    @cached_property
+    def _drawn(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+        """Room for the negatives that are drawn at once."""
+        largest = max(min(self.batch_size, len(self)), GROUP_SIZE if self.grouped else 1)
+        shape = max(largest, min(len(self), DRAWN // self.negatives)), self.negatives
+        return np.empty(shape, np.int32), np.empty(shape, np.bool_)
+
+    def examples(self, batch: Batch) -> Examples:
+        """Return the positives of a batch with their negatives. Batches are asked for in their order."""
+        entities, at_head = self._drawn
+        if batch.stop > self._drawn_to:
+            self._drawn_from = batch.start
+            self._drawn_to = min(batch.start + len(entities), len(self))
+            corrupt_pairs(
+                *(self.triples, self.spans, self._drawn_from, self._drawn_to, self._drawn_from, self._key),
+                *(self.corruptor.candidates, entities, at_head),
+            )
+        rows = slice(batch.start - self._drawn_from, batch.stop - self._drawn_from)
+        return Examples(self.triples, batch.start, batch.stop, entities[rows], at_head[rows])
 
     def share(self, batch: Batch, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
         """Draw entities for a whole batch; tell which make known triples at the head and at the tail of each row, (2, rows, count)."""
@@ -138,22 +163,3 @@ def _fill(borders: npt.NDArray[np.int64], batch: int) -> list[npt.NDArray[np.int
         parts.append(borders[begin : end + 1])
         begin = end
     return parts
-
-
-@dataclass(frozen=True)
-class ByRelation:
-    """Training triples sorted by relation; those of relation r are rows ``offsets[r]`` to ``offsets[r + 1]``."""
-
-    triples: Triples
-    spans: npt.NDArray[np.int64]
-    offsets: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, epoch_batches: EpochBatches) -> ByRelation:
-        """Sort the training triples of some epochs."""
-        relations = epoch_batches.source[:, 1]
-        order = sort_by(relations)
-        counts = np.bincount(relations, minlength=epoch_batches.corruptor.facts.num_relations)
-        return cls(
-            epoch_batches.source[order], epoch_batches.source_spans[order], np.concatenate([[0], np.cumsum(counts)])
-        )

@@ -18,8 +18,7 @@ from transa.kernels.bounds import AXES
 from transa.models import Model, build
 from transa.models.transe import TransE
 from transa.training.engine import why_not_numba
-from transa.training.epoch_batches import GROUP_SIZE
-from transa.training.numba_engine import DRAWN
+from transa.training.epoch_batches import DRAWN, GROUP_SIZE
 from transa.training.optimizers import OPTIMIZERS, state_shapes
 from transa.training.progress import Options
 from transa.training.recipe import Recipe

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transa.kernels.metric import closed_form, finish_metric
+from transa.kernels.closed_form import ClosedForm, closed_form, finish_metric
 from transa.kernels.random import stream
 from transa.kernels.threads import dealt, one_blas_thread
 from transa.models import Model
@@ -30,21 +30,16 @@ def update_metric(model: Model, epoch_batches: EpochBatches, recipe: Recipe, num
     triples = epoch_batches.by_relation
     counts = np.diff(triples.offsets)
     psd = model.name == "adaptive_metric"
+    violating = recipe.metric_pairs == "violating"
     with one_blas_thread():
         closed_form(
-            triples.triples,
-            triples.spans,
-            triples.offsets,
+            ClosedForm(not psd, violating, recipe.margin, recipe.root, recipe.metric_negatives),
+            triples,
             dealt(counts),
-            np.uint64(stream(recipe.seed, CLOSED_FORM, number)),
+            stream(recipe.seed, CLOSED_FORM, number),
             epoch_batches.corruptor.candidates,
             vectors,
             raw,
-            psd,
-            recipe.metric_pairs == "violating",
-            recipe.margin,
-            recipe.metric_negatives,
-            recipe.root,
         )
     if psd and recipe.metric_clip:
         for start in range(0, len(table), CHUNK):

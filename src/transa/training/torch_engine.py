@@ -66,11 +66,8 @@ class TorchEngine:
         return EpochReport(loss / len(self.epoch_batches), violations / pairs)
 
     def _batch(self, batch: Batch, learning_rate_factor: float) -> tuple[float, int]:
-        size = batch.stop - batch.start
-        entities = np.empty((size, self.recipe.negatives), dtype=np.int32)
-        at_head = np.empty((size, self.recipe.negatives), dtype=bool)
-        self.epoch_batches.corrupt(batch.start, batch.stop, entities, at_head)
-        triples = self.epoch_batches.triples[batch.start : batch.stop]
+        examples = self.epoch_batches.examples(batch)
+        triples, entities, at_head = examples.triples[batch.start : batch.stop], examples.negatives, examples.at_head
         heads = np.concatenate([triples[:, :1], np.where(at_head, entities, triples[:, :1])], axis=1)
         tails = np.concatenate([triples[:, 2:], np.where(at_head, triples[:, 2:], entities)], axis=1)
         touched_entities, places = np.unique(np.stack([heads, tails]), return_inverse=True)

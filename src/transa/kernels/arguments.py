@@ -1,0 +1,93 @@
+"""What the training kernels take: read-only tuples of arrays and numbers.
+
+Every kernel takes its arguments in one order: the examples of a batch, the tables they are scored by, the objective or the step,
+then what it writes. Arrays that a kernel writes are plain arguments: inside a parallel loop, numba silently loses what is written
+to a field of a tuple. For the same reason kernels bind the fields they need to local names before their loops.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+class Examples(NamedTuple):
+    """The positives of a batch with their negatives.
+
+    Attributes
+    ----------
+    triples, start, stop
+        The positives are rows `start` to `stop` of `triples`.
+    negatives, at_head
+        Of shape (positives, K): the entity of each negative, and whether it replaces the head.
+    """
+
+    triples: npt.NDArray[np.int32]
+    start: int
+    stop: int
+    negatives: npt.NDArray[np.int32]
+    at_head: npt.NDArray[np.bool_]
+
+
+class Tables(NamedTuple):
+    """The parameters of a model, as kernels see them.
+
+    Attributes
+    ----------
+    vectors, num_entities
+        Entities and relations in one table: entity i is row i, relation i is row num_entities + i.
+    extra
+        Further rows of each relation, of shape (relations, rows, k): its metric or its normal. There may be none.
+    weights
+        A factor of the score of each relation.
+    """
+
+    vectors: Array
+    num_entities: int
+    extra: Array
+    weights: Array
+
+
+class Objective(NamedTuple):
+    """The loss, by a code of `transa.kernels.codes`, its settings, and what it is a loss of.
+
+    Attributes
+    ----------
+    loss, margin, temperature, negligible
+        See `transa.kernels.losses`.
+    root
+        Whether the square root of the score is taken.
+    soft_penalty
+        The weight of soft constraints.
+    """
+
+    loss: int
+    margin: float
+    temperature: float
+    negligible: float
+    root: bool
+    soft_penalty: float
+
+
+class Step(NamedTuple):
+    """A step of the optimiser; the last three hold one value for entities and one for relations.
+
+    Attributes
+    ----------
+    optimizer
+        A code of `transa.kernels.codes`.
+    number
+        Of the step, from 1.
+    learning_rates, penalties, constraints
+        How far to go, the weight of the squared norm, and a code of the constraint.
+    """
+
+    optimizer: int
+    number: int
+    learning_rates: Array
+    penalties: Array
+    constraints: npt.NDArray[np.int64]

@@ -1,0 +1,214 @@
+"""W_r from its closed form, sum |e'||e'|^T - sum |e||e|^T over the corrupted and true triples of a relation.
+
+With the residuals of triples as the rows of A and those of their corruptions as A', A'^T A' - A^T A is the symmetric part of
+(A' - A)^T (A' + A): 2 k^2 operations a pair.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from transa.kernels.arguments import Array
+from transa.kernels.cache import kernel
+from transa.kernels.facts import Candidates, corrupt_one
+from transa.kernels.random import draw
+from transa.kernels.scores import FAST
+
+#: Triples whose pairs are multiplied at once.
+CHUNK = 256
+
+
+class ClosedForm(NamedTuple):
+    """How the closed form of W_r is computed.
+
+    Attributes
+    ----------
+    absolute
+        Take |e| (TransA) in place of e (Adaptive Metric).
+    violating, margin, root
+        Count only pairs whose negative scores within the margin under the W_r before; `root`: by the square roots of the scores.
+    negatives
+        Corruptions of each triple.
+    """
+
+    absolute: bool
+    violating: bool
+    margin: float
+    root: bool
+    negatives: int
+
+
+class SortedTriples(NamedTuple):
+    """Training triples sorted by relation.
+
+    Attributes
+    ----------
+    triples, spans
+        With the spans of `transa.kernels.facts.corrupt_pairs`.
+    offsets
+        The triples of relation r are ``offsets[r]`` to ``offsets[r + 1]``.
+    """
+
+    triples: npt.NDArray[np.int32]
+    spans: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.int64]
+
+
+def closed_form(
+    how: ClosedForm,
+    triples: SortedTriples,
+    order: npt.NDArray[np.int64],
+    key: np.uint64,
+    candidates: Candidates,
+    vectors: Array,
+    metric: Array,
+) -> None:
+    """Replace each W_r by the mean over its negatives of sum |e'||e'|^T - sum |e||e|^T over its triples.
+
+    A pair's share is the symmetric part of (|e'| - |e|)(|e'| + |e|)^T: one outer product in place of two.
+
+    Parameters
+    ----------
+    how
+        See `ClosedForm`.
+    triples, order
+        The training triples, and in which order relations are taken; threads get even parts of it.
+    key, candidates
+        For the corruptions, drawn anew.
+    vectors, metric
+        The parameters; `metric` is overwritten, and the W_r of a relation without triples becomes 0.
+    """
+    _closed_form(how, triples, order, key, candidates, vectors, metric)
+
+
+@kernel(parallel=True, fastmath=FAST)
+def _closed_form(how, sorted_triples, order, key, candidates, vectors, metric):
+    absolute, violating, margin, root, negatives = how
+    triples, spans, offsets = sorted_triples
+    size, num_entities = vectors.shape[1], candidates.num_entities
+    share = vectors.dtype.type(1.0 / negatives)
+    for turn in prange(len(order)):
+        relation = order[turn]
+        total = np.zeros((size, size), vectors.dtype)
+        for begin in range(offsets[relation], offsets[relation + 1], CHUNK):
+            end = min(begin + CHUNK, offsets[relation + 1])
+            pairs = (end - begin) * negatives
+            above, below = np.empty((pairs, size), vectors.dtype), np.empty((pairs, size), vectors.dtype)
+            for pair in range(pairs):
+                t = begin + pair // negatives
+                head, tail = np.int64(triples[t, 0]), np.int64(triples[t, 2])
+                at_head, entity = corrupt_one(
+                    draw(key, np.uint64(begin * negatives + pair)), relation,
+                    spans[t, 0], spans[t, 1], spans[t, 2], spans[t, 3], candidates,
+                )  # fmt: skip
+                false_head = np.int64(entity) if at_head else head
+                false_tail = tail if at_head else np.int64(entity)
+                for i in range(size):
+                    true = vectors[head, i] + vectors[num_entities + relation, i] - vectors[tail, i]
+                    false = vectors[false_head, i] + vectors[num_entities + relation, i] - vectors[false_tail, i]
+                    if absolute:
+                        true, false = abs(true), abs(false)
+                    above[pair, i] = false + true
+                    below[pair, i] = share * (false - true)
+            if violating:
+                _drop_pairs_beyond(margin, above, below, metric[relation], negatives, root)
+            product = np.dot(below.T, above)
+            for i in range(size):
+                for j in range(size):
+                    total[i, j] += product[i, j]
+        half = vectors.dtype.type(0.5)
+        for i in range(size):
+            for j in range(size):
+                metric[relation, i, j] = half * (total[i, j] + total[j, i])
+
+
+def finish_metric(
+    metric: Array,
+    counts: npt.NDArray[np.int64],
+    columns: bool,
+    clip: bool,
+    scale: float,
+    mean: float,
+    shrinkage: float,
+    ones: bool,
+) -> None:
+    """Turn closed forms into metrics, in place.
+
+    Parameters
+    ----------
+    metric, counts
+        The closed form of each relation and the number of its triples. A relation without any gets the prior.
+    columns
+        Add the identity, scale every column to norm 1 and take the symmetric part, which is all that f_r sees; nothing else.
+    clip
+        Set negative entries to 0.
+    scale
+        Multiply by this.
+    mean
+        If above 0, scale to this mean of the diagonal instead; a matrix without a trace becomes the prior.
+    shrinkage, ones
+        Mix with the prior, the identity or all ones (times `mean`), in the proportion counts : shrinkage.
+    """
+    _finish_metric(metric, counts, columns, clip, scale, mean, shrinkage, ones)
+
+
+@kernel(parallel=True, fastmath=FAST)
+def _finish_metric(metric, counts, columns, clip, scale, mean, shrinkage, ones):
+    size = metric.shape[1]
+    like = metric.dtype.type
+    height = like(mean) if mean > 0 else like(1)
+    for relation in prange(len(metric)):
+        factor = like(scale)
+        if columns:
+            for j in range(size):
+                norm = like(0)
+                for i in range(size):
+                    value = metric[relation, i, j] + (1 if i == j else 0)
+                    norm += value * value
+                norm = max(np.sqrt(norm), like(1e-12))
+                for i in range(size):
+                    metric[relation, i, j] = (metric[relation, i, j] + (1 if i == j else 0)) / norm
+            for i in range(size):
+                for j in range(i):
+                    mean = (metric[relation, i, j] + metric[relation, j, i]) / 2
+                    metric[relation, i, j] = mean
+                    metric[relation, j, i] = mean
+            factor = like(1)
+        elif mean > 0:
+            total = like(0)
+            for i in range(size):
+                total += max(metric[relation, i, i], like(0)) if clip else metric[relation, i, i]
+            factor = like(size * mean) / total if total > like(1e-12) else like(0)
+        own = (
+            like(counts[relation] / max(counts[relation] + shrinkage, 1e-12))
+            if factor > 0 and counts[relation] > 0
+            else like(0)
+        )
+        for i in range(size):
+            for j in range(size):
+                value = metric[relation, i, j]
+                if clip and value < 0:
+                    value = like(0)
+                prior = height if ones or i == j else like(0)
+                metric[relation, i, j] = own * factor * value + (1 - own) * prior
+
+
+@njit(fastmath=FAST, forceinline=True)
+def _drop_pairs_beyond(margin, above, below, metric, negatives, root):
+    """Set `below` to 0 for pairs whose negative scores at least `margin` more than the positive."""
+    for_above, for_below = np.dot(above, metric), np.dot(below, metric)
+    for pair in range(len(above)):
+        true = false = 0.0
+        for i in range(above.shape[1]):
+            plus, minus = above[pair, i], negatives * below[pair, i]
+            bent_plus, bent_minus = for_above[pair, i], negatives * for_below[pair, i]
+            true += (plus - minus) * (bent_plus - bent_minus) / 4
+            false += (plus + minus) * (bent_plus + bent_minus) / 4
+        if root:
+            true, false = np.sqrt(max(true, 0.0)), np.sqrt(max(false, 0.0))
+        if true + margin <= false:
+            below[pair] = 0

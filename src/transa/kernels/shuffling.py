@@ -1,0 +1,37 @@
+"""The order of an epoch: a permutation that is computed, not drawn, and triples laid out in it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import prange
+
+from transa.kernels.arguments import Array
+from transa.kernels.cache import kernel
+from transa.kernels.random import half_bits, shuffled_position
+
+
+def shuffle(key: np.uint64, order: npt.NDArray[np.int64]) -> None:
+    """Fill `order` with the permutation that `key` names."""
+    _shuffle(key, order)
+
+
+@kernel(parallel=True)
+def _shuffle(key, order):
+    half = half_bits(len(order))
+    for i in prange(len(order)):
+        order[i] = shuffled_position(i, len(order), half, key)
+
+
+def arrange(triples: Array, spans: Array, order: npt.NDArray[np.int64], to_triples: Array, to_spans: Array) -> None:
+    """Lay out triples and what goes with them in an order."""
+    _arrange(triples, spans, order, to_triples, to_spans)
+
+
+@kernel(parallel=True)
+def _arrange(triples, spans, order, to_triples, to_spans):
+    for i in prange(len(order)):
+        for c in range(triples.shape[1]):
+            to_triples[i, c] = triples[order[i], c]
+        for c in range(spans.shape[1]):
+            to_spans[i, c] = spans[order[i], c]

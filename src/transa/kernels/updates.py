@@ -1,0 +1,214 @@
+"""Phase two of a batch (see `transa.kernels.training`): gradients are brought together by rows, and each row takes one step."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from transa.kernels.arguments import Array, Examples, Objective, Step
+from transa.kernels.cache import kernel
+from transa.kernels.losses import loss_and_factors
+from transa.kernels.optimizers import update_row
+from transa.kernels.scores import FAST
+
+#: Rows that lie together in memory (here 8) have the same owner, which keeps cache lines from going back and forth.
+NEIGHBOURS = 3
+
+
+def loss_gradients(
+    objective: Objective,
+    scores: Array,
+    factors: Array,
+    losses: npt.NDArray[np.float64],
+    violations: npt.NDArray[np.int64],
+    active: npt.NDArray[np.bool_],
+) -> None:
+    """Write the loss of each positive, and its derivatives by the scores of the positive and its negatives.
+
+    The arrays are those of `transa.kernels.training.gradient_phase`, cut to the size of the batch.
+    """
+    _loss_gradients(objective, scores, factors, losses, violations, active)
+
+
+@kernel(parallel=True)
+def _loss_gradients(objective, scores, factors, losses, violations, active):
+    loss, margin, temperature, negligible, _, _ = objective
+    for b in prange(len(scores)):
+        losses[b], violations[b], active[b] = loss_and_factors(
+            loss, margin, temperature, negligible, scores, factors, b
+        )
+
+
+def scatter_gradients(at_head: npt.NDArray[np.bool_], by_head: Array, by_tail: Array, gradients: Array) -> None:
+    """Bring the gradients by both ends of positives and negatives to the rows of `gradients`.
+
+    Rows b (1 + K) of `by_head` and `by_tail` are those of positive b, and its K negatives follow. The row of a relation is left alone.
+    """
+    _scatter_gradients(at_head, by_head, by_tail, gradients)
+
+
+@kernel(parallel=True)
+def _scatter_gradients(at_head, by_head, by_tail, gradients):
+    count = at_head.shape[1]
+    for b in prange(len(at_head)):
+        own, base = b * (1 + count), b * (3 + count)
+        for i in range(by_head.shape[1]):
+            head, tail = by_head[own, i], by_tail[own, i]
+            for j in range(count):
+                if at_head[b, j]:
+                    gradients[base + 3 + j, i] = by_head[own + 1 + j, i]
+                    tail += by_tail[own + 1 + j, i]
+                else:
+                    gradients[base + 3 + j, i] = by_tail[own + 1 + j, i]
+                    head += by_head[own + 1 + j, i]
+            gradients[base, i] = head
+            gradients[base + 1, i] = tail
+
+
+def update_vectors(
+    examples: Examples,
+    num_entities: int,
+    step: Step,
+    factors: Array,
+    active: npt.NDArray[np.bool_],
+    gradients: Array,
+    slots: npt.NDArray[np.int64],
+    touched: npt.NDArray[np.int64],
+    vectors: Array,
+    first: Array,
+    second: Array,
+) -> None:
+    """Add up the gradients of each row in the order of the batch and take one step on it.
+
+    Parameters
+    ----------
+    examples, num_entities, step
+        The batch, the number of entities and how to step.
+    factors, active, gradients
+        What phase one wrote. Gradients are used up: the sum of a row stands in the place of its first gradient.
+    slots, touched
+        Scratch: for each row the number of that place, otherwise -1; and room for the rows of each part. There are as many parts as
+        `touched` has rows.
+    vectors, first, second
+        The table, which need not have rows of relations, and the state of the optimiser.
+    """
+    _update_vectors(examples, num_entities, step, factors, active, gradients, slots, touched, vectors, first, second)
+
+
+@kernel(parallel=True, fastmath=FAST)
+def _update_vectors(examples, num_entities, step, factors, active, gradients, slots, touched, vectors, first, second):
+    triples, start, stop, negatives, _ = examples
+    optimizer, number, learning_rates, penalties, constraints = step
+    width = 3 + negatives.shape[1]
+    relations = len(vectors) > num_entities
+    size = vectors.shape[1]
+    parts = len(touched)
+    for part in prange(parts):
+        found = 0
+        for b in range(stop - start):
+            if not active[b]:
+                continue
+            for c in range(width):
+                if (c > 2 and factors[b, c - 2] == 0) or (c == 2 and not relations):
+                    continue
+                row = np.int64(negatives[b, c - 3] if c > 2 else triples[start + b, 2 * c if c < 2 else 1])
+                if c == 2:
+                    row += num_entities
+                if _owner(row, parts) != part:
+                    continue
+                code = b * width + c
+                total = slots[row]
+                if total < 0:
+                    slots[row] = code
+                    touched[part, found] = row
+                    found += 1
+                else:
+                    for i in range(size):
+                        gradients[total, i] += gradients[code, i]
+        for t in range(found):
+            row = touched[part, t]
+            role = 0 if row < num_entities else 1
+            update_row(
+                optimizer,
+                learning_rates[role],
+                penalties[role],
+                constraints[role],
+                number,
+                vectors,
+                row,
+                gradients,
+                slots[row],
+                first,
+                second,
+            )
+            slots[row] = -1
+
+
+def update_relations(
+    relations: npt.NDArray[np.int32],
+    step: Step,
+    active: npt.NDArray[np.bool_],
+    parts: int,
+    gradients: Array,
+    slots: npt.NDArray[np.int64],
+    table: Array,
+    first: Array,
+    second: Array,
+) -> None:
+    """Add up gradients by relation, in their order, and take one step on each row of a table of relations.
+
+    Parameters
+    ----------
+    relations, active, gradients
+        The relation of each row of `gradients`, and which of these rows hold a gradient. They are used up.
+    step
+        How to step; the first value of each pair counts.
+    parts
+        Into how many parts the work is cut.
+    slots
+        Scratch, -1 for each relation.
+    table, first, second
+        The table and the state of the optimiser, one row for each relation.
+    """
+    _update_relations(relations, step, active, parts, gradients, slots, table, first, second)
+
+
+@kernel(parallel=True, fastmath=FAST)
+def _update_relations(relations, step, active, parts, gradients, slots, table, first, second):
+    optimizer, number, learning_rates, penalties, constraints = step
+    size = table.shape[1]
+    for part in prange(parts):
+        for turn in range(2):
+            for b in range(len(relations)):
+                row = relations[b]
+                if not active[b] or _owner(row, parts) != part:
+                    continue
+                if turn == 0:
+                    if slots[row] < 0:
+                        slots[row] = b
+                    else:
+                        total = slots[row]
+                        for i in range(size):
+                            gradients[total, i] += gradients[b, i]
+                elif slots[row] == b:
+                    slots[row] = -1
+                    update_row(
+                        optimizer,
+                        learning_rates[0],
+                        penalties[0],
+                        constraints[0],
+                        number,
+                        table,
+                        row,
+                        gradients,
+                        b,
+                        first,
+                        second,
+                    )
+
+
+@njit(forceinline=True)
+def _owner(row, parts):
+    """Return which part a row belongs to: evenly spread, without a division."""
+    return (((row >> NEIGHBOURS) * 2654435769) & 0xFFFFFFFF) * parts >> 32
