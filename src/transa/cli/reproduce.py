@@ -14,8 +14,8 @@ import typer
 from transa.cli.graphs import Json
 
 if TYPE_CHECKING:
-    from transa.reproduction import Event, Plan, Table
-    from transa.reproduction.table import Column
+    from transa.reproduction import ComparisonTable, Event, Plan
+    from transa.reproduction.comparison import Column
 
 
 class Wanted(StrEnum):
@@ -88,10 +88,10 @@ def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads:
     from transa.cli.output import emit_json, note
     from transa.cli.stopping import stopping_between_epochs
     from transa.cli.train import note_compiling
-    from transa.reproduction import make_table
+    from transa.reproduction import make_tables
     from transa.reproduction import reproduce as run_plan
+    from transa.reproduction.comparison import write_tables
     from transa.reproduction.running import Outcome, count_datasets
-    from transa.reproduction.table import write_tables
     from transa.training import Options
 
     outcome = Outcome()
@@ -106,7 +106,7 @@ def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads:
             outcome = run_plan(
                 plan, kept, runs, budget=budget, options=Options(threads=threads), callback=callback, around=around
             )
-    tables = make_table(plan, kept)
+    tables = make_tables(plan, kept)
     written = write_tables(tables, kept.folder / "tables")
     if as_json:
         emit_json(
@@ -135,7 +135,7 @@ def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads:
         raise typer.Exit(1)
 
 
-def _show(table: Table) -> None:
+def _show(table: ComparisonTable) -> None:
     """Show the rows that were measured, the paper's figure and ours in one cell, so that they fit on a screen."""
     from transa.cli.output import table as show
 
@@ -167,7 +167,7 @@ def _show(table: Table) -> None:
 def _page(kept: Any, target: Path, overwrite: bool, as_json: bool) -> None:
     from transa.cli.output import emit_json
     from transa.evaluation.tables import check_target
-    from transa.reproduction.document import reproduction_page
+    from transa.reproduction.page import reproduction_page
     from transa.storage import atomic_file
 
     check_target(target, (".md",) * 2, overwrite=overwrite)
