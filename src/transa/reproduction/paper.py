@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-#: The test triples of FB15K by category, as the paper seems to count them: from train, valid and test, with N above 1.5.
+#: The test triples of FB15K by category that we assume for the paper: from train, valid and test, with N above 1.5.
 PAPER_CATEGORY_COUNTS = {"1-1": 846, "1-N": 5275, "N-1": 8641, "N-N": 44309}
 
 #: The same as this software counts them: from train alone, with N at least 1.5.
