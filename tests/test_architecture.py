@@ -54,6 +54,42 @@ def test_packages_import_only_what_stands_before_them():
     assert wrong == []
 
 
+def at_import(tree: ast.Module) -> ast.Module:
+    """Return what a module does when it is imported: without the bodies of functions and what only type checkers read."""
+    module = ast.parse(ast.unparse(tree))
+    for node in ast.walk(module):
+        for name in ("body", "orelse"):
+            statements = getattr(node, name, None)
+            if isinstance(statements, list):
+                setattr(node, name, [each for each in statements if not _is_deferred(each)])
+    return module
+
+
+def _is_deferred(node: ast.stmt) -> bool:
+    checked = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    return checked or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def test_nothing_but_two_commands_needs_the_reproduction_of_the_paper():
+    wrong = []
+    for path, tree, package in modules():
+        if path.parts[0] == "reproduction":
+            continue
+        command = path.as_posix() in ("cli/reproduce.py", "cli/figure.py")
+        names = imported(at_import(tree) if command else tree, package)
+        wrong += [f"{path} imports {name}" for name in names if name.startswith("transa.reproduction")]
+    assert wrong == []
+
+
+def test_matplotlib_is_imported_only_where_a_picture_is_drawn():
+    wrong = []
+    for path, tree, package in modules():
+        drawn = path.name == "drawing.py" or path.name.endswith("_plot.py") or path.name == "marks.py"
+        names = imported(at_import(tree) if drawn else tree, package)
+        wrong += [f"{path} imports {name}" for name in names if name.partition(".")[0] == "matplotlib"]
+    assert wrong == []
+
+
 def test_nothing_unpickles():
     wrong = []
     for path, tree, package in modules():
@@ -84,3 +120,18 @@ def _is_false(node: ast.expr) -> bool:
 )
 def test_imports_are_found_in_every_form(source, expected):
     assert list(imported(ast.parse(source), "transa.data")) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import matplotlib", ["matplotlib"]),
+        ("class A:\n    import matplotlib", ["matplotlib"]),
+        ("try:\n    import matplotlib\nexcept ImportError:\n    pass", ["matplotlib"]),
+        ("def f():\n    import matplotlib", []),
+        ("class A:\n    def f(self):\n        import matplotlib", []),
+        ("if TYPE_CHECKING:\n    import matplotlib", []),
+    ],
+)
+def test_imports_that_a_module_makes_at_once_are_told_from_later_ones(source, expected):
+    assert list(imported(at_import(ast.parse(source)), "transa.data")) == expected

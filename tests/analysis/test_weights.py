@@ -1,4 +1,4 @@
-"""The LDL view of metrics."""
+"""What metrics weigh."""
 
 from __future__ import annotations
 
@@ -9,37 +9,12 @@ import pytest
 import torch
 
 import transa
-from transa.analysis.weights import (
-    Decomposition,
-    RelationWeights,
-    metric_of,
-    plot_weights,
-    weight_difference,
-    weights_of,
-)
+from transa.analysis.weights import RelationWeights, metric_of, weight_difference, weights_of
+from transa.analysis.weights_plot import plot_weights
+from transa.data import KnowledgeGraph
 from transa.errors import InputError
+from transa.inference import Trained, explain
 from transa.models import build
-
-
-def random_symmetric(seed: int, size: int = 9) -> np.ndarray:
-    matrix = np.random.default_rng(seed).normal(size=(size, size))
-    return matrix + matrix.T
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_ldl_gives_the_matrix_back_and_as_many_negative_weights_as_eigenvalues(seed: int) -> None:
-    matrix = random_symmetric(seed)
-    found = Decomposition.of(matrix)
-    assert np.allclose(found.matrix(), matrix)
-    assert (found.weights < 0).sum() == (np.linalg.eigvalsh(matrix) < 0).sum()
-    assert sorted(found.pivots) == list(range(9))
-    size = np.abs(np.random.default_rng(seed).normal(size=(5, 9)))
-    scores = (found.weights * found.transformed(size) ** 2).sum(axis=1)
-    assert np.allclose(scores, ((size @ matrix) * size).sum(axis=1))
-
-
-def test_some_indefinite_matrices_need_blocks() -> None:
-    assert any(Decomposition.of(random_symmetric(seed)).blocks for seed in range(20))
 
 
 def test_the_papers_own_matrix_has_no_ldl_without_pivots_but_weights_of_one_and_minus_one() -> None:
@@ -53,12 +28,25 @@ def test_the_papers_own_matrix_has_no_ldl_without_pivots_but_weights_of_one_and_
     assert found.condition == pytest.approx(1)
 
 
+def test_explain_and_weights_show_the_same_weights() -> None:
+    graph = KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "r", "c")])
+    model = build("transa", 3, 1, 2).initialise(0, dtype=torch.float64)
+    model.relation["metric"][0] = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    (relation,) = weights_of(model, graph).relations
+    found = explain(Trained(model, graph), "a", "r", "b")
+    explained = {row["weight"]: row for row in found.dimensions()}
+    assert sorted(explained) == pytest.approx(sorted(relation.decomposition.weights)) == [-1, 1]
+    for weight, row in explained.items():
+        assert row["part"] == pytest.approx(weight * row["value"] ** 2)
+    assert sum(row["part"] for row in explained.values()) == pytest.approx(found.triple.score)
+
+
 def test_a_diagonal_has_its_entries_as_weights() -> None:
     found = RelationWeights.of(np.diag([8.0, 2.0, 1.0]))
     assert sorted(found.decomposition.weights) == [1, 2, 8]
     assert found.weight_difference == 3
     assert found.condition == pytest.approx(8)
-    assert found.telling(2) == [0, 1]
+    assert found.top_dimensions(2) == [0, 1]
     assert found.shares == pytest.approx([8 / 11, 2 / 11, 1 / 11])
     assert found.positive_definite
 

@@ -14,14 +14,14 @@ from transa.data.relations import RelationStatistics
 from transa.errors import InputError
 from transa.evaluation import evaluate
 from transa.models import MODELS
-from transa.reproduction import Event, Results, make_table, plan_table, reproduce
-from transa.reproduction.document import reproduction_page
+from transa.reproduction import Event, Results, make_tables, plan_table, reproduce
+from transa.reproduction.metric_study import findings
+from transa.reproduction.page import reproduction_page
 from transa.reproduction.paper import OUR_CATEGORY_COUNTS, PAPER_CATEGORY_COUNTS, implied_sides, printed
+from transa.reproduction.paper_tables import ONE_SIDED
 from transa.reproduction.plan import SYSTEMS, without_metric
 from transa.reproduction.records import dataset_fingerprint, run_key
 from transa.reproduction.running import mean_rank_parts
-from transa.reproduction.study import findings
-from transa.reproduction.tables import ONE_SIDED
 from transa.training import TrainingError, recipe_from
 from transa.training.recipe import load_recipe
 from transa.training.trainer import start_model
@@ -160,7 +160,7 @@ def test_a_run_that_comes_to_nothing_does_not_stop_the_others(tmp_path: Path, mo
 
 def test_paper_and_measured_figures_stand_in_columns_of_their_own(done: tuple[Path, Path]) -> None:
     plan = plan_table("table2", ROWS, ["wn18", "umls"], TINY)
-    wn18, umls = make_table(plan, Results(done[0]))
+    wn18, umls = make_tables(plan, Results(done[0]))
     assert [column.key.partition("_")[0] for column in wn18.columns if column.source != "name"].count("paper") == 4
     for column in wn18.columns:
         assert column.source == "name" or column.key.startswith(f"{column.source}_")
@@ -176,7 +176,7 @@ def test_paper_and_measured_figures_stand_in_columns_of_their_own(done: tuple[Pa
 
 
 def test_tables_are_markdown_csv_and_latex(done: tuple[Path, Path]) -> None:
-    (table,) = make_table(plan_table("table3", ROWS, ["umls"], TINY), Results(done[0]))
+    (table,) = make_tables(plan_table("table3", ROWS, ["umls"], TINY), Results(done[0]))
     lines = table.markdown().splitlines()
     assert len({line.count("|") for line in lines if line.startswith("|")}) == 1
     assert "head 1-N<br>paper | head 1-N<br>ours" in lines[2]
@@ -189,7 +189,7 @@ def test_tables_are_markdown_csv_and_latex(done: tuple[Path, Path]) -> None:
 
 
 def test_table_4_has_a_mean_only_where_both_were_measured(done: tuple[Path, Path]) -> None:
-    (table,) = make_table(plan_table("table4"), Results(done[0]))
+    (table,) = make_tables(plan_table("table4"), Results(done[0]))
     row = next(row for row in table.rows if row["system"] == "NTN")
     assert (row["paper_accuracy_wn11"], row["paper_mean"], row["measured_mean"]) == (70.4, 78.8, None)
 
@@ -218,7 +218,7 @@ def test_the_study_of_the_metric_gives_mean_and_deviation_over_seeds(tmp_path: P
         far = {"beyond": {"1000": 7}, "share_beyond": {"1000": 0.5}, "by_degree": {"2": {"n": 3, "mr": 50.0}}}
         measured = {"both": side, "tail": side, "head": side, "categories": {}, "mean_rank": far}
         results.add(cell, "fingerprint", link_prediction=measured, seconds={"training": 1.0})
-    table, far = make_table(plan, Results(tmp_path))
+    table, far = make_tables(plan, Results(tmp_path))
     assert far.rows[0]["measured_beyond_1000"] == 7
     assert far.rows[0]["measured_by_degree_2"] == 50.0
     line = table.rows[0]
@@ -230,7 +230,7 @@ def test_the_study_of_the_metric_gives_mean_and_deviation_over_seeds(tmp_path: P
     assert findings(table) == []
     side["filtered"]["hits@10"] = 0.75
     results.add(by_row[plan.rows[1]][0], "fingerprint", link_prediction=measured, seconds={"training": 1.0})
-    (said,) = findings(make_table(plan, Results(tmp_path))[0])
+    (said,) = findings(make_tables(plan, Results(tmp_path))[0])
     assert said.startswith("- WN18, *paper* (1 seed beside 3): Hits@10 +15.0, MRR +0.000")
 
 

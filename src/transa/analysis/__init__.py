@@ -1,1 +1,1 @@
-"""Analysis: pictures of training and of what was learned."""
+"""Analysis: what a trained model has learned, as numbers and as pictures."""

@@ -1,13 +1,6 @@
-"""What the metric of a relation weighs: the LDL view of W_r, and how far it is from Euclidean.
+"""What the metric of a relation weighs, and how far it is from Euclidean.
 
-The paper writes W_r = L^T D L, so that f_r = (L |e|)^T D (L |e|) weighs transformed dimensions by the diagonal of D. Here, as in
-scipy and most books, L stands on the left: W_r = L D L^T and f_r = (L^T |e|)^T D (L^T |e|).
-
-The paper takes this form for granted, but W_r is in general indefinite: without pivoting the decomposition can break down, as it does
-for [0 1; 1 0]. What is computed is Bunch and Kaufman's (`scipy.linalg.ldl`), which exists for every symmetric matrix. Its D may hold
-2 x 2 blocks; these are turned to their own axes, L with them, so that D is a diagonal in truth and W_r = L D L^T still holds. An
-indefinite W_r has negative weights: as many as negative eigenvalues, whatever the pivots are (Sylvester). The authors' program reads
-weights from an LU decomposition, which has none of this.
+The weights are the diagonal of D in W_r = L D L^T; see `transa.models.decomposition`.
 """
 
 from __future__ import annotations
@@ -27,59 +20,10 @@ from transa.evaluation.classification import check_sizes
 from transa.evaluation.tables import write_table
 from transa.inference.names import Names
 from transa.models import Model
-
-Matrix = npt.NDArray[np.float64]
+from transa.models.decomposition import Decomposition, Matrix
 
 #: Relative to the largest, a weight or eigenvalue below this is 0: W_r comes from sums in single precision.
 TINY = 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class Decomposition:
-    """A symmetric matrix as L D L^T with a diagonal D.
-
-    Attributes
-    ----------
-    left
-        L. A permuted unit lower triangular matrix but for the columns of former 2 x 2 blocks, which are turned within their pair.
-    weights
-        The diagonal of D.
-    pivots
-        The dimension each weight belongs to: where its column of L has its 1. The two of a block share their dimensions.
-    blocks
-        How many 2 x 2 blocks there were.
-    """
-
-    left: Matrix
-    weights: npt.NDArray[np.float64]
-    pivots: npt.NDArray[np.int64]
-    blocks: int
-
-    @classmethod
-    def of(cls, matrix: Matrix) -> Decomposition:
-        """Decompose a symmetric matrix."""
-        from scipy.linalg import ldl
-
-        left, diagonal, order = ldl(matrix, lower=True)
-        weights = np.diag(diagonal).copy()
-        left = np.array(left, dtype=np.float64)
-        beside = np.flatnonzero(np.diag(diagonal, -1))
-        for first in beside.tolist():
-            pair = slice(first, first + 2)
-            values, axes = np.linalg.eigh(diagonal[pair, pair])
-            weights[pair] = values
-            left[:, pair] = left[:, pair] @ axes
-        return cls(left, weights, np.asarray(order, dtype=np.int64), len(beside))
-
-    def matrix(self) -> Matrix:
-        """Return L D L^T."""
-        product: Matrix = (self.left * self.weights) @ self.left.T
-        return product
-
-    def transformed(self, residuals: Matrix) -> Matrix:
-        """Return L^T |e| for each row |e|: what the weights weigh."""
-        product: Matrix = residuals @ self.left
-        return product
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,22 +33,22 @@ class RelationWeights:
     Attributes
     ----------
     relation, key, name
-        Which relation.
+        The id, key and name of the relation.
     triples
-        Its training triples.
+        The number of its training triples.
     decomposition
         W_r as L D L^T.
     shares
-        For each dimension, its share of the score of a residual of ones: the row sums of W_r over their total.
+        The share of each dimension in the score of a residual of ones: the row sums of W_r, divided by their total.
     weight_difference
         (largest - median) / median of the weights, None where the median is not above 0.
     condition
-        Largest over smallest magnitude of the eigenvalues, None where W_r is singular.
+        The largest magnitude of an eigenvalue over the smallest, None where W_r is singular.
     distance
-        Relative Frobenius distance of W_r, scaled to a mean diagonal entry of 1, from the identity; None where the trace is not
-        above 0.
+        The relative Frobenius distance from the identity, after W_r is scaled to a mean diagonal entry of 1. None where the trace is
+        not above 0.
     smallest_eigenvalue
-        Relative to the largest magnitude.
+        The smallest eigenvalue over the largest magnitude of one.
     positive_definite, non_negative
         Whether all eigenvalues are above 0, and whether all entries are at least 0. N_r is a norm where both hold.
     """
@@ -124,8 +68,8 @@ class RelationWeights:
 
     @classmethod
     def of(cls, matrix: Matrix, relation: int = 0, key: str = "", name: str = "", triples: int = 0) -> RelationWeights:
-        """Look at one symmetric matrix."""
-        parts = Decomposition.of(matrix)
+        """Analyse one symmetric matrix."""
+        decomposition = Decomposition.of(matrix)
         eigenvalues = np.linalg.eigvalsh(matrix)
         largest = float(np.abs(eigenvalues).max())
         floor = TINY * largest
@@ -139,9 +83,9 @@ class RelationWeights:
             key=key,
             name=name,
             triples=triples,
-            decomposition=parts,
+            decomposition=decomposition,
             shares=rows / total if total > 0 else np.full(len(rows), 1 / len(rows)),
-            weight_difference=weight_difference(parts.weights),
+            weight_difference=weight_difference(decomposition.weights),
             condition=largest / smallest if smallest > floor else None,
             distance=None if apart is None else float(apart) / len(matrix) ** 0.5,
             smallest_eigenvalue=float(eigenvalues[0]) / largest if largest > 0 else 0.0,
@@ -149,8 +93,8 @@ class RelationWeights:
             non_negative=bool((matrix >= 0).all()),
         )
 
-    def telling(self, number: int) -> list[int]:
-        """Return the dimensions with the largest shares, the most telling first."""
+    def top_dimensions(self, number: int) -> list[int]:
+        """Return the dimensions with the largest shares, the largest first."""
         return [int(one) for one in np.argsort(-self.shares, kind="stable")[:number]]
 
     def to_dict(self, dimensions: int = 5) -> dict[str, Any]:
@@ -171,7 +115,9 @@ class RelationWeights:
             "smallest_eigenvalue": self.smallest_eigenvalue,
             "positive_definite": self.positive_definite,
             "non_negative": self.non_negative,
-            "dimensions": [{"dimension": one, "share": float(self.shares[one])} for one in self.telling(dimensions)],
+            "dimensions": [
+                {"dimension": one, "share": float(self.shares[one])} for one in self.top_dimensions(dimensions)
+            ],
             "weights": weights.tolist(),
             "pivots": self.decomposition.pivots.tolist(),
         }
@@ -184,9 +130,9 @@ class Weights:
     Attributes
     ----------
     relations
-        One for each relation that was asked for, in the order of their ids.
+        One entry for each relation that was asked for.
     model
-        The name of the model, and of how it holds its metric.
+        The name of the model, and the form in which it holds its metric.
     dim
         The number of dimensions.
     """
@@ -209,10 +155,11 @@ class Weights:
         }
 
     def frame(self) -> pa.Table:
-        """Return a row for each weight of each relation, as an Arrow table.
+        """Return an Arrow table with a row for each weight of each relation.
 
-        Columns: relation, triples, weight_difference, condition, distance_from_euclidean, positive_definite, place (of the weight, from
-        0), weight, pivot (its dimension), and for the dimension of the same number as the place: share.
+        Columns that describe the relation: relation, triples, weight_difference, condition, distance_from_euclidean,
+        positive_definite. Columns that describe the weight: place (its number, from 0), weight, pivot (its dimension). The column
+        share belongs to the dimension whose number is the place.
         """
         count = [len(one.decomposition.weights) for one in self.relations]
 
@@ -250,7 +197,7 @@ def weights_of(model: Model, graph: KnowledgeGraph, relations: list[str] | None 
     model, graph
         A trained model with a metric, and its graph.
     relations
-        By key or by name; by default all relations.
+        Keys or names of relations; by default all of them.
     """
     check_metric(model)
     check_sizes(model, graph)
@@ -270,8 +217,8 @@ def weights_of(model: Model, graph: KnowledgeGraph, relations: list[str] | None 
 def weight_difference(weights: npt.NDArray[np.float64]) -> float | None:
     """Return (largest - median) / median of the weights, as the paper prints it, or None where the median is not above 0.
 
-    The weights are taken with their signs. An indefinite W_r has negative ones, of any magnitude; as long as they are few, the median
-    is above 0 and the formula means what it does for a positive definite W_r.
+    The weights keep their signs. An indefinite W_r has negative weights, and some may be large. As long as they are few, the median is
+    above 0, and the formula means what it means for a positive definite W_r.
     """
     largest, median = float(weights.max()), float(np.median(weights))
     return (largest - median) / median if median > TINY * float(np.abs(weights).max()) else None
@@ -286,57 +233,9 @@ def check_metric(model: Model) -> None:
 
 
 def metric_of(model: Model, relation: int) -> Matrix:
-    """Return W_r of one relation as a symmetric k x k matrix, whichever way the model holds it."""
+    """Return W_r of one relation as a symmetric k x k matrix, in whichever form the model holds it."""
     check_metric(model)
     held: Matrix = model.relation["metric"][relation].detach().double().cpu().numpy()
     if getattr(model, "metric", "full") == "full":
         return (held + held.T) / 2
     return np.diag(held[0]) + held[1:].T @ held[1:]
-
-
-def plot_weights(found: Weights, target: Path, *, top: int = 20, overwrite: bool = False) -> Path:
-    """Draw the spectrum of weights of each relation, those with the most triples first, on a scale from their median.
-
-    Parameters
-    ----------
-    found
-        What to draw.
-    target
-        A .png, .svg or .pdf file.
-    top
-        How many relations.
-    overwrite
-        Whether it may replace a file.
-    """
-    from transa.analysis.style import BLUE, GREEN, RED, SUFFIXES, drawing, save_figure, shortened
-    from transa.evaluation.tables import check_target
-
-    check_target(target, SUFFIXES, overwrite=overwrite)
-    shown = sorted(found.relations, key=lambda one: (-one.triples, one.relation))[:top]
-    scaled = []
-    for one in shown:
-        sizes = np.abs(one.decomposition.weights)
-        middle = float(np.median(sizes))
-        scaled.append(one.decomposition.weights / (middle if middle > TINY * sizes.max() else sizes.max() or 1.0))
-    with drawing(7.2, 1.3 + 0.26 * len(shown)) as figure:
-        axes = figure.subplots()
-        for row, values in enumerate(scaled):
-            floor = TINY * np.abs(values).max()
-            up, down = values > floor, values < -floor
-            axes.plot(values[up], np.full(up.sum(), row), "|", color=BLUE, markersize=9, label="weight above 0")
-            axes.plot(-values[down], np.full(down.sum(), row), "x", color=RED, markersize=4, label="below 0: magnitude")
-            if up.any():
-                axes.plot([values.max()], [row], "o", mfc="none", mec=GREEN, mew=1.6, markersize=9, label="largest")
-        axes.set_xscale("log")
-        axes.set_yticks(range(len(shown)), [shortened(one.name) for one in shown])
-        axes.set_ylim(len(shown) - 0.4, -0.6)
-        axes.set_xlabel(
-            "weight over the median magnitude of the relation's weights\n(over the largest where that is 0; weights of 0 are left out)"
-        )
-        number = f"{len(shown)} largest of {len(found.relations):,} relations"
-        several = f"{len(shown)} relations" if len(shown) == len(found.relations) else number
-        axes.set_title(f"Weights of D in $W_r = L D L^T$: {found.model}, k = {found.dim}, {several}", loc="left")
-        handles, labels = axes.get_legend_handles_labels()
-        once = dict(zip(labels, handles, strict=True))
-        figure.legend(once.values(), once.keys(), loc="outside lower center", ncols=3, frameon=False)
-        return save_figure(figure, target, overwrite=overwrite)

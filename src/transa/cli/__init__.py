@@ -12,17 +12,18 @@ from typing import TextIO
 import typer
 
 from transa.cli import (
-    analysis,
     classify,
     evaluate,
     explain,
     export,
+    figure,
     graphs,
     grow,
     models,
     predict,
     reproduce,
     train,
+    weights,
 )
 from transa.cli.stopping import exiting_on_termination
 from transa.errors import TransaError, TransaWarning
@@ -43,7 +44,8 @@ predict.register(app)
 explain.register(app)
 grow.register(app)
 export.register(app)
-analysis.register(app)
+weights.register(app)
+figure.register(app)
 reproduce.register(app)
 
 

@@ -51,7 +51,8 @@ def classify(
     as_json: Json = False,
 ) -> None:
     """Tell true triples from false ones, with thresholds from the validation split."""
-    from transa.analysis.reliability import SUFFIXES, plot_reliability
+    from transa.analysis.calibration_plot import plot_calibration
+    from transa.analysis.drawing import check_picture
     from transa.cli.output import emit_json, note
     from transa.errors import InputError
     from transa.evaluation import classify as classify_triples
@@ -63,7 +64,7 @@ def classify(
     if picture is not None:
         if calibration is CalibrationChoice.none:
             raise InputError("--picture shows probabilities, which --calibration none leaves out", path=picture)
-        check_target(picture, SUFFIXES, overwrite=overwrite)
+        check_picture(picture, overwrite=overwrite)
     folder = RunFolder(run)
     method: Any = None if calibration is CalibrationChoice.none else calibration.value
     result = classify_triples(folder.model(), folder.graph(), split.value, seed=seed, calibration=method, limit=limit)
@@ -71,7 +72,7 @@ def classify(
     if decisions is not None:
         result.write(decisions, overwrite=overwrite)
     if picture is not None:
-        plot_reliability(result, picture, overwrite=overwrite)
+        plot_calibration(result, picture, overwrite=overwrite)
     summary = {"run": str(run), **result.summary()}
     if as_json:
         emit_json(summary)

@@ -44,15 +44,14 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Say why a triple scores as it does: dimensions, ranks, supporting facts, and what the metric changes."""
-    from transa.analysis.explanation import plot_explanation
-    from transa.analysis.style import SUFFIXES
+    from transa.analysis.drawing import check_picture
+    from transa.analysis.explanation_plot import plot_explanation
     from transa.cli.output import emit_json, note
-    from transa.evaluation.tables import check_target
     from transa.inference import Trained
     from transa.inference.explain import explain as explain_triple
 
     if picture is not None:
-        check_target(picture, SUFFIXES, overwrite=overwrite)
+        check_picture(picture, overwrite=overwrite)
     trained = Trained.open(run)
     note_compiling("count_better", trained.model)
     found = explain_triple(trained, head, relation, tail, top=top)
@@ -125,14 +124,14 @@ def entity_map(
     as_json: Json = False,
 ) -> None:
     """Draw all entities in the plane, by PCA or UMAP, coloured by degree or by type."""
+    from transa.analysis.drawing import check_picture
     from transa.analysis.entity_map import entity_map as map_entities
-    from transa.analysis.entity_map import plot_map
-    from transa.analysis.style import SUFFIXES
+    from transa.analysis.entity_map_plot import plot_map
     from transa.cli.output import emit_json
     from transa.evaluation.tables import check_target, write_table
     from transa.inference import Trained
 
-    check_target(picture, SUFFIXES, overwrite=overwrite)
+    check_picture(picture, overwrite=overwrite)
     if out is not None:
         check_target(out, overwrite=overwrite)
     found = map_entities(Trained.open(run), method.value, colour, seed=seed)

@@ -1,4 +1,4 @@
-"""The command that measures the paper's tables again."""
+"""The command that measures the tables of the paper again."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import typer
 from transa.cli.graphs import Json
 
 if TYPE_CHECKING:
-    from transa.reproduction import Event, Plan, Table
-    from transa.reproduction.table import Column
+    from transa.reproduction import ComparisonTable, Event, Plan
+    from transa.reproduction.comparison import Column
 
 
 class Wanted(StrEnum):
@@ -36,34 +36,38 @@ def register(app: typer.Typer) -> None:
 
 def reproduce(
     what: Annotated[
-        Wanted, typer.Argument(help="A table of the paper, what the metric is worth, or the page that shows them all.")
+        Wanted,
+        typer.Argument(
+            help="A table of the paper, the study of what the metric is worth, or the page that shows them all."
+        ),
     ],
     models: Annotated[
         str | None, typer.Option(metavar="MODEL[:RECIPE],...", help="Only these rows; by default every system.")
     ] = None,
     datasets: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Only these; by default the table's, and harder ones.")
+        str | None, typer.Option(metavar="NAME,...", help="Only these; by default the paper's and a few more.")
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting, for every run; repeatable.")
     ] = None,
     budget: Annotated[
-        float | None, typer.Option(min=0, metavar="MINUTES", help="Start no run after this; 0: only write the tables.")
+        float | None,
+        typer.Option(min=0, metavar="MINUTES", help="Start no more runs after this time; 0: only write the tables."),
     ] = None,
-    results: Annotated[Path, typer.Option(metavar="DIR", help="Where records are and are put.")] = Path("results"),
-    runs: Annotated[Path, typer.Option(metavar="DIR", help="Where run folders are and are put.")] = Path(
-        "runs/reproduction"
-    ),
+    results: Annotated[Path, typer.Option(metavar="DIR", help="The folder of records.")] = Path("results"),
+    runs: Annotated[Path, typer.Option(metavar="DIR", help="The folder of run folders.")] = Path("runs/reproduction"),
     threads: Annotated[int | None, typer.Option(help="By default all processors.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Of docs; by default docs/reproduction.md.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page of docs.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the runs.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page of docs; by default docs/reproduction.md.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a page that is there.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Train and evaluate what a table of the paper still lacks, and write it with the paper's figures beside ours.
+    """Run what a table of the paper still lacks, and write the table with the paper's figures beside ours.
 
-    Records, one JSON file a run, go to DIR of --results, and the tables as Markdown, CSV and LaTeX to its folder tables, in the place
-    of older ones. A run that is there already with the same settings is not repeated; one that was cut short is taken up again.
+    Each run leaves a record, a JSON file in the folder of --results. Tables go to its subfolder tables, as Markdown, CSV and LaTeX.
+    A run that has a record with the same settings is not repeated; a run that was interrupted is resumed.
     """
     from transa.cli.train import read_setting
     from transa.errors import InputError
@@ -88,10 +92,10 @@ def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads:
     from transa.cli.output import emit_json, note
     from transa.cli.stopping import stopping_between_epochs
     from transa.cli.train import note_compiling
-    from transa.reproduction import make_table
+    from transa.reproduction import make_tables
     from transa.reproduction import reproduce as run_plan
+    from transa.reproduction.comparison import write_tables
     from transa.reproduction.running import Outcome, count_datasets
-    from transa.reproduction.table import write_tables
     from transa.training import Options
 
     outcome = Outcome()
@@ -106,7 +110,7 @@ def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads:
             outcome = run_plan(
                 plan, kept, runs, budget=budget, options=Options(threads=threads), callback=callback, around=around
             )
-    tables = make_table(plan, kept)
+    tables = make_tables(plan, kept)
     written = write_tables(tables, kept.folder / "tables")
     if as_json:
         emit_json(
@@ -135,8 +139,8 @@ def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads:
         raise typer.Exit(1)
 
 
-def _show(table: Table) -> None:
-    """Show the rows that were measured, the paper's figure and ours in one cell, so that they fit on a screen."""
+def _show(table: ComparisonTable) -> None:
+    """Show the rows that were measured. The paper's figure and ours share a cell, so that rows fit on a screen."""
     from transa.cli.output import table as show
 
     measured = [column for column in table.columns if column.source == "measured"]
@@ -167,7 +171,7 @@ def _show(table: Table) -> None:
 def _page(kept: Any, target: Path, overwrite: bool, as_json: bool) -> None:
     from transa.cli.output import emit_json
     from transa.evaluation.tables import check_target
-    from transa.reproduction.document import reproduction_page
+    from transa.reproduction.page import reproduction_page
     from transa.storage import atomic_file
 
     check_target(target, (".md",) * 2, overwrite=overwrite)
@@ -223,7 +227,7 @@ def _names(text: str | None) -> list[str] | None:
 
 @contextmanager
 def _view(total: int) -> Iterator[Callable[[Event], None]]:
-    """Show on stderr which run of how many is at work, and how far it is: bars on a terminal, a line for each event elsewhere."""
+    """Show progress on stderr: bars on a terminal, a line for each event elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -103,13 +103,17 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Train TransA on the embedded UMLS graph, and show scores, predictions and a picture."""
-    from transa.analysis.training_curve import plot_training
+    from transa.analysis.drawing import NEEDS_MATPLOTLIB, can_draw
+    from transa.analysis.training_plot import plot_training
     from transa.cli.output import emit_json, note, table
     from transa.data import load
     from transa.evaluation import link_prediction
     from transa.inference import predict
     from transa.training import RunFolder, Trainer, load_recipe
 
+    drawn = can_draw()
+    if not drawn:
+        note(f"no picture will be drawn: {NEEDS_MATPLOTLIB}")
     graph = load("umls")
     folder = RunFolder(out)
     folder.discard()
@@ -120,7 +124,7 @@ def demo(
     with live_view(recipe.epochs) as callback:
         model = trainer.fit(callback)
     scores = link_prediction(model, graph.test, graph.known()).summary()
-    picture = plot_training(out, out / "training.png")
+    picture = plot_training(out, out / "training.png", overwrite=True) if drawn else None
     questions = [("virus", "causes"), ("hormone", "affects"), ("bird", "isa")]
     answers = {
         f"{head} {relation} ?": predict(model, graph, head=head, relation=relation, top=5)
@@ -128,9 +132,8 @@ def demo(
     }
     if as_json:
         predictions = {question: [vars(answer) for answer in found] for question, found in answers.items()}
-        emit_json(
-            {"run": str(out), **trainer.summary(), "test": scores, "predictions": predictions, "picture": str(picture)}
-        )
+        shown = {"predictions": predictions, "picture": None if picture is None else str(picture)}
+        emit_json({"run": str(out), **trainer.summary(), "test": scores, **shown})
         return
     table(
         "Link prediction on UMLS (test, filtered, ties count half)",
@@ -143,7 +146,8 @@ def demo(
     for question, found in answers.items():
         rows = [(answer.name, f"{answer.score:.3f}", "known" if answer.known else "new") for answer in found]
         table(question, ("answer", "score", ""), rows)
-    typer.echo(f"Trained in {trainer.seconds:.1f} s. Run folder: {out}. Picture: {picture}")
+    written = "" if picture is None else f". Picture: {picture}"
+    typer.echo(f"Trained in {trainer.seconds:.1f} s. Run folder: {out}{written}")
 
 
 def read_setting(text: str) -> tuple[str, Any]:

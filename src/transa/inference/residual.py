@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from transa.data.graph import Triples
 from transa.models import Model, Rows
 from transa.models.adaptive_metric import AdaptiveMetric
 from transa.models.ctransr import CTransR
+from transa.models.decomposition import Decomposition
 from transa.models.se import SE
 from transa.models.transa import TransA
 from transa.models.transe import TransE
@@ -54,13 +54,13 @@ class Transformed:
     Attributes
     ----------
     pivots
-        The dimension of e that each transformed one is led by.
+        The dimension of e that each transformed dimension belongs to; see `transa.models.decomposition.Decomposition`.
     values
-        L^T e.
+        L^T |e|, or L^T e for a model that takes no absolute value.
     weights
-        The diagonal of D. Negative ones occur: W_r has no negative entries, but may have negative eigenvalues.
+        The diagonal of D. A weight can be negative: W_r has no negative entries, but may have negative eigenvalues.
     shares
-        What each adds to f_r; where Bunch and Kaufman's D has a block of 2 x 2, the product across it is halved between the two.
+        What each transformed dimension adds to f_r: its weight times its squared value.
     total
         f_r.
     """
@@ -156,20 +156,13 @@ def _by_gradient(model: Model, head: Rows, relation: Rows, tail: Rows) -> Parts:
 
 
 def transformed(model: Model, triple: Triples) -> Transformed | None:
-    """Return the score in the dimensions of the LDL decomposition of W_r, or None where a model has no metric.
-
-    scipy's decomposition (Bunch and Kaufman) permutes and may leave blocks of 2 x 2 in D: W_r is indefinite in general, and without
-    either the decomposition need not exist.
-    """
-    from scipy.linalg import ldl
-
+    """Return the score in the dimensions of W_r = L D L^T, or None where a model has no metric."""
     metric = metric_of(model, int(triple[0, 1]))
     if metric is None:
         return None
     e = residual(model, *rows_of(model, triple))
     assert e is not None  # noqa: S101
-    values: Any = np.abs(e.numpy()) if isinstance(model, TransA) else e.numpy()
-    lower, diagonal, order = ldl(metric, lower=True)
-    turned = lower.T @ values
-    shares = turned * (diagonal @ turned)
-    return Transformed(np.asarray(order, np.int64), turned, np.diag(diagonal).copy(), shares, float(shares.sum()))
+    found = Decomposition.of(metric)
+    values = found.transformed(np.abs(e.numpy()) if isinstance(model, TransA) else e.numpy())
+    shares = found.weights * np.square(values)
+    return Transformed(found.pivots, values, found.weights, shares, float(shares.sum()))

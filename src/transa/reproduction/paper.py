@@ -1,4 +1,4 @@
-"""The figures that the paper prints. They are never measured ones: see `paper.toml`."""
+"""The figures that the paper prints, from `paper.toml`. None of them was measured here."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-#: FB15K's test triples by category as the paper's figures have them: counted on train, valid and test, N being above 1.5.
+#: The test triples of FB15K by category that we assume for the paper: from train, valid and test, with N above 1.5.
 PAPER_CATEGORY_COUNTS = {"1-1": 846, "1-N": 5275, "N-1": 8641, "N-N": 44309}
 
-#: The same as this software counts them: on train alone, N being at least 1.5.
+#: The same as this software counts them: from train alone, with N at least 1.5.
 OUR_CATEGORY_COUNTS = {"1-1": 963, "1-N": 5645, "N-1": 9332, "N-N": 43131}
 
 
@@ -21,13 +21,13 @@ def _tables() -> dict[str, Any]:
 
 
 def printed(table: str, dataset: str, system: str | None = None) -> Any:
-    """Return what the paper prints for a dataset, or for a system on it; None where it prints nothing."""
+    """Return what a table of the paper prints for a dataset, or for a system on it; None where it prints nothing."""
     found = _tables().get(table, {}).get(dataset)
     return found if system is None or found is None else found.get(system)
 
 
 def implied_sides(counts: Mapping[str, int]) -> dict[str, float]:
-    """Return the Hits@10 of TransA on FB15K by side that Table 3 implies, weighting its categories by their test triples."""
+    """Return the Hits@10 of TransA on FB15K by side: the mean of the categories of Table 3, weighted by their test triples."""
     row = printed("table3", "fb15k", "transa")
 
     def mean(values: list[float]) -> float:

@@ -1,4 +1,4 @@
-"""What a table of the paper needs: systems, recipes and datasets."""
+"""Which runs a table needs: systems, recipes and datasets."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from transa.training.recipe import RECIPES, Recipe, load_recipe
 TableName = Literal["table1", "table2", "table3", "table4", "metric"]
 Task = Literal["link_prediction", "classification"]
 
-#: What each table measures.
+#: The task each table measures.
 TASKS: dict[str, Task] = {"table2": "link_prediction", "table3": "link_prediction", "table4": "classification"}
 
-#: The datasets of each table: the paper's, then those whose test triples do not leak from train, and one that is learned in seconds.
+#: The datasets that the paper has in each table.
 PAPER_DATASETS = {
     "table1": ("wn18", "fb15k", "wn11", "fb13"),
     "table2": ("wn18", "fb15k"),
@@ -25,6 +25,7 @@ PAPER_DATASETS = {
     "table4": ("wn11", "fb13"),
     "metric": ("wn18", "fb15k", "wn11", "fb13"),
 }
+#: Datasets that we add: two whose test triples do not leak from train, and one that trains in seconds.
 EXTRA_DATASETS = {
     "table1": ("fb15k-237", "wn18rr"),
     "table2": ("fb15k-237", "wn18rr", "umls"),
@@ -33,7 +34,7 @@ EXTRA_DATASETS = {
     "metric": (),
 }
 
-#: The systems in the order of the paper's tables, by the name of their model.
+#: The names of the systems by model, in the order of the paper's tables.
 SYSTEMS = {
     "um": "UM",
     "se": "SE",
@@ -54,8 +55,8 @@ SYSTEMS = {
 }
 
 
-#: What the study of the metric compares, each with TransE trained alike: a recipe of TransA, what is changed in it, and on which
-#: datasets (on all, if nothing is).
+#: The variants of TransA that the study of the metric compares with a TransE trained alike: the recipe, the settings that are changed
+#: in it, and the datasets. Without changes, a variant is trained on all datasets.
 VARIANTS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "paper": ("paper", {}, ()),
     "authors": ("authors", {}, ()),
@@ -67,23 +68,24 @@ VARIANTS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     ),
     "modern": ("modern", {}, ()),
 }
-#: Where it repeats the recipes of the paper and of its authors with these seeds.
-SEEDS = (0, 1, 2)
+#: On these datasets the study repeats the recipes of the paper and of its authors,
 REPEATED = ("wn18", "wn11")
+#: with these seeds.
+SEEDS = (0, 1, 2)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A system trained in one way.
+    """A system with one of its recipes: a row of a table.
 
     Attributes
     ----------
     model
         Its name in `transa.models`.
     recipe
-        The name of its recipe; None for a model that has but one.
+        The name of its recipe; None for a model that has only one.
     variant
-        In the study of the metric, which of `VARIANTS` it is or is trained as.
+        In the study of the metric, its variant; for TransE the one it is trained like.
     """
 
     model: str
@@ -92,12 +94,12 @@ class Row:
 
     @property
     def label(self) -> str:
-        """The system as the tables call it."""
+        """The name of the system in the tables."""
         return SYSTEMS.get(self.model, self.model)
 
     @property
     def name(self) -> str:
-        """The row as options call it: MODEL or MODEL:RECIPE."""
+        """The name of the row on the command line: MODEL or MODEL:RECIPE."""
         return self.model if self.recipe is None else f"{self.model}:{self.recipe}"
 
 
@@ -108,11 +110,11 @@ class Cell:
     Attributes
     ----------
     row, dataset
-        What is trained on what.
+        The system and the dataset it is trained on.
     settings
-        The recipe in full.
+        The complete recipe.
     overrides
-        Settings that differ from the recipe's files.
+        Settings that were given in place of the recipe's.
     """
 
     row: Row
@@ -122,7 +124,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Short and fit for the name of a file."""
+        """A short name, for files and messages."""
         how = (
             [self.row.variant.replace(", ", "-")] if self.row.variant else [self.row.recipe] if self.row.recipe else []
         )
@@ -136,11 +138,11 @@ class Plan:
     Attributes
     ----------
     table
-        Which.
+        The name of the table.
     rows, datasets
         Its rows and datasets; a row and a dataset make a cell.
     cells
-        In the order in which they are to be run: dataset by dataset.
+        The cells in the order in which they are run, sorted by dataset.
     """
 
     table: TableName
@@ -149,7 +151,7 @@ class Plan:
     cells: tuple[Cell, ...]
 
     def task(self, dataset: str) -> Task:
-        """Return what is measured on a dataset."""
+        """Return the task that is measured on a dataset."""
         if self.table == "metric":
             return "classification" if dataset in PAPER_DATASETS["table4"] else "link_prediction"
         return TASKS[self.table]
@@ -161,18 +163,18 @@ def plan_table(
     datasets: Sequence[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """Return what a table needs.
+    """Return the runs that a table needs.
 
     Parameters
     ----------
     table
-        ``"table1"`` to ``"table4"``.
+        ``"table1"`` to ``"table4"``, or ``"metric"`` for the study of the metric.
     models
-        Names of models, or MODEL:RECIPE for one recipe of it; by default every system.
+        Names of models, or MODEL:RECIPE for one recipe of a model; by default every system.
     datasets
-        Names of datasets; by default the table's.
+        Names of datasets; by default those of the table.
     overrides
-        Settings that win over those of the recipes.
+        Settings that replace those of the recipes.
     """
     chosen = _datasets(table, datasets)
     rows = _rows(models)
@@ -213,7 +215,7 @@ def _plan_metric(datasets: tuple[str, ...], given: dict[str, Any]) -> Plan:
 
 
 def without_metric(recipe: Recipe) -> Recipe:
-    """Return the recipe of TransE with the L1 norm that is trained as a TransA is: the same objective, steps and epochs."""
+    """Return the recipe of a TransE with the L1 norm that is trained like a TransA: with the same objective, steps and epochs."""
     ours = {"rank", "root", "training_score", "shrinkage", "prior"}
     kept = {name: value for name, value in recipe.model_dump(exclude_defaults=True).items() if name not in ours}
     kept = {name: value for name, value in kept.items() if not name.startswith("metric")}
@@ -221,7 +223,7 @@ def without_metric(recipe: Recipe) -> Recipe:
 
 
 def recipes_of(model: str) -> list[str | None]:
-    """Return the names of a model's recipes, or None alone where it has but one."""
+    """Return the names of a model's recipes; only None for a model with a single recipe, which has no name."""
     found: list[str | None] = []
     for name in RECIPES:
         try:
@@ -259,7 +261,7 @@ def _rows(names: Sequence[str] | None) -> tuple[Row, ...]:
             )
         recipes = recipes_of(model)
         if colon and recipe not in recipes:
-            known = ", ".join(one for one in recipes if one) or "but one, without a name"
+            known = ", ".join(one for one in recipes if one) or "only one, without a name"
             raise InputError(f"--models: {model} has no recipe {quote(recipe)}; it has {known}")
         rows += [Row(model, recipe)] if colon else [Row(model, one) for one in recipes]
     order = list(SYSTEMS)

@@ -1,14 +1,10 @@
-"""Records of runs: one JSON file for each, with everything that a table needs and everything that it takes to repeat it."""
+"""Records of runs: one JSON file for each, with all that the tables show of it and all that it takes to repeat it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import platform
-import subprocess
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +15,7 @@ from transa.data.graph import SPLITS
 from transa.errors import InputError
 from transa.format1 import upgrade
 from transa.reproduction.plan import Cell, Task
+from transa.reproduction.provenance import provenance
 from transa.storage import atomic_file, read_small
 from transa.training import recipe_from
 from transa.training.recipe import Recipe
@@ -42,9 +39,9 @@ def dataset_fingerprint(graph: KnowledgeGraph) -> str:
 
 
 def run_key(settings: Recipe, fingerprint: str, split: str = SPLIT) -> str:
-    """Return what two runs share if and only if they are the same: a hash of recipe, dataset and split.
+    """Return the identity of a run: a hash of its recipe, dataset and split.
 
-    Settings at their default are left out, so that a setting that is new in a later version does not make old runs different.
+    Settings at their default are left out. So a setting that a later version adds does not change the keys of old runs.
     """
     chosen = settings.model_dump(exclude_defaults=True)
     text = json.dumps({"recipe": chosen, "dataset": fingerprint, "split": split}, sort_keys=True)
@@ -57,7 +54,7 @@ class Results:
     Parameters
     ----------
     folder
-        Its JSON files are read; those that are no records are left alone.
+        The folder. Its JSON files are read; those that are not records are ignored.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -84,13 +81,13 @@ class Results:
             if record["kind"] == STATISTICS:
                 self.statistics |= record["datasets"]
             else:
-                # From the settings, not from the key in the file: a default that has changed since makes another run.
+                # The key comes from the settings, not from the file: a default that has changed since makes it another run.
                 settings = recipe_from(record["recipe"])
                 self.records[run_key(settings, record["dataset"]["fingerprint"], record["split"])] = record
         except (KeyError, TypeError) as error:
             raise InputError(f"not a record of a run ({error} is missing)", path=path) from None
         except InputError:
-            return  # settings that this version does not have: a run that cannot be repeated with it
+            return  # this version does not have these settings and cannot repeat the run
 
     def find(self, cell: Cell, fingerprint: str | None = None, task: Task | None = None) -> dict[str, Any] | None:
         """Return the record of a cell, or None.
@@ -98,11 +95,11 @@ class Results:
         Parameters
         ----------
         cell
-            Settings and dataset.
+            The settings and the dataset.
         fingerprint
-            Of the dataset; without one, the dataset's name decides.
+            The checksum of the dataset. Without one, the dataset is identified by its name.
         task
-            What the record must hold.
+            A task whose measures the record must hold.
         """
         if fingerprint is not None:
             found = self.records.get(run_key(cell.settings, fingerprint))
@@ -114,7 +111,7 @@ class Results:
         return found if found is not None and (task is None or task in found) else None
 
     def add(self, cell: Cell, fingerprint: str, **parts: Any) -> Path:
-        """Write what was measured; a task is added to what the record of the same run holds already."""
+        """Write what was measured; what the record of the same run already holds is kept."""
         key = run_key(cell.settings, fingerprint)
         record = {
             "kind": KIND,
@@ -147,45 +144,3 @@ class Results:
         with atomic_file(path, overwrite=True) as file:
             file.write((json.dumps(record, indent=2, allow_nan=False) + "\n").encode())
         return path
-
-
-def provenance() -> dict[str, Any]:
-    """Return commit, versions and machine."""
-    packages = ("transa", "numpy", "numba", "scipy", "torch")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {
-        "commit": _commit(),
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
-        "machine": {"system": platform.system(), "architecture": platform.machine(), "cores": cores},
-    }
-
-
-def _commit() -> str | None:
-    """Return the commit of the source, where it is a git checkout."""
-
-    def git(*arguments: str) -> str | None:
-        here = Path(__file__).resolve().parent
-        try:
-            found = subprocess.run(  # noqa: S603
-                ["git", *arguments],  # noqa: S607
-                capture_output=True,
-                text=True,
-                cwd=here,
-                timeout=10,
-                check=True,
-            )
-        except (OSError, subprocess.SubprocessError):
-            return None
-        return found.stdout.strip()
-
-    if git("ls-files", "--error-unmatch", Path(__file__).name) is None:
-        return None  # the checkout around an installed package is somebody else's
-    commit = git("rev-parse", "HEAD")
-    return None if commit is None else commit + ("+changes" if git("status", "--porcelain", "..") else "")
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

@@ -1,4 +1,4 @@
-"""Training and evaluating what a table still lacks."""
+"""Train and evaluate the cells of a table that have no record yet."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ from transa.errors import InputError
 from transa.evaluation import Evaluation, classify, evaluate
 from transa.models import Model
 from transa.reproduction.plan import Cell, Plan, Task
-from transa.reproduction.records import Results, dataset_fingerprint, provenance, run_key
+from transa.reproduction.provenance import provenance
+from transa.reproduction.records import Results, dataset_fingerprint, run_key
 from transa.training import Options, Progress, RunFolder, Trainer, TrainingError
 
 MEASURED: tuple[Task, ...] = ("link_prediction", "classification")
 
-#: Ranks beyond these are counted; the paper speaks of 30,000.
+#: Ranks beyond these are counted. The paper speaks of 30,000.
 FAR = (1_000, 10_000, 30_000)
 
 
 @dataclass(frozen=True)
 class Event:
-    """What is going on.
+    """Something that happened to a cell.
 
     Attributes
     ----------
     kind
-        ``"train"`` and ``"evaluate"`` begin; a ``"epoch"`` passes; a cell is ``"done"``, ``"skipped"`` (there already), ``"left"`` (the
-        budget is used up) or has ``"failed"``.
+        ``"train"`` and ``"evaluate"``: this begins. ``"epoch"``: an epoch has ended. ``"done"``: the cell was run. ``"skipped"``: it
+        has a record already. ``"left"``: it was not started, since the budget is used up. ``"failed"``: its training failed.
     cell
-        Which cell.
+        The cell.
     place, of
-        Its place among all, from 1.
+        Its number, from 1, and the number of all cells.
     progress
-        Of an epoch.
+        The progress of training, for an epoch.
     message
-        What a person should know.
+        The reason, where a cell failed.
     """
 
     kind: Literal["train", "epoch", "evaluate", "done", "skipped", "left", "failed"]
@@ -54,14 +55,18 @@ class Event:
 
 @dataclass
 class Outcome:
-    """What became of the cells of a plan, by their names.
+    """What happened to the cells of a plan, by their names.
 
     Attributes
     ----------
-    done, skipped, left
-        Run now, there already, not started since the budget was used up.
+    done
+        Cells that were run.
+    skipped
+        Cells that had a record already.
+    left
+        Cells that were not started, since the budget was used up.
     failed
-        With the reason: training that came to nothing.
+        Cells whose training failed, with the reason.
     """
 
     done: list[str] = field(default_factory=list)
@@ -85,19 +90,19 @@ def reproduce(
     Parameters
     ----------
     plan
-        The table.
+        The cells of a table.
     results
-        Where records are and are put.
+        The records; new ones are added.
     runs
-        Folder of run folders. A run that was cut short there is taken up again, one that is trained is only evaluated.
+        The folder of run folders. A run that was interrupted there is resumed; a run that is trained is only evaluated.
     budget
-        Minutes after which no further run is started; 0 starts none.
+        After this many minutes no more runs are started; 0 starts none.
     options
         How to train on this machine.
     callback
-        Told what is going on.
+        Called with each event.
     around
-        What training happens within, such as that which lets signals stop it between epochs.
+        Returns a context manager in which a trainer runs, such as one that lets signals stop it between epochs.
     """
     started = time.monotonic()
     outcome, graphs = Outcome(), _Graphs()
@@ -109,7 +114,7 @@ def reproduce(
             if callback is not None:
                 callback(Event(kind, at[0], at[1], len(plan.cells), progress, message))
 
-        if budget == 0:  # then no dataset needs to be there
+        if budget == 0:  # datasets need not be installed
             there = results.find(cell, task=plan.task(cell.dataset)) is not None
             (outcome.skipped if there else outcome.left).append(cell.name)
             tell("skipped" if there else "left")
@@ -135,7 +140,7 @@ def reproduce(
 
 
 class _Graphs:
-    """The graph of a dataset and its checksum, one at a time: cells come dataset by dataset."""
+    """The graph and checksum of the dataset asked for last. One is enough, since cells are sorted by dataset."""
 
     def __init__(self) -> None:
         self._name = ""
@@ -187,7 +192,7 @@ def _run(
 
 
 def measure(model: Model, graph: KnowledgeGraph, task: Task, seed: int) -> dict[str, Any]:
-    """Return all measures of a task on the test split, without those of single relations where they are many."""
+    """Return the measures of a task on the test split; for link prediction without those of single relations."""
     if task == "classification":
         return classify(model, graph, seed=seed, calibration=None).summary()
     found = evaluate(model, graph)
@@ -196,8 +201,10 @@ def measure(model: Model, graph: KnowledgeGraph, task: Task, seed: int) -> dict[
 
 
 def mean_rank_parts(found: Evaluation) -> dict[str, Any]:
-    """Return what makes up the filtered mean rank: how many ranks lie how far out, their share of the sum, and the mean by how often
-    the rarer end of a triple occurs in train.
+    """Return what the filtered mean rank consists of.
+
+    These are the number of ranks beyond 1,000, 10,000 and 30,000, their shares in the sum of all ranks, and the mean rank of triples
+    grouped by how often the rarer of their two entities occurs in train.
     """
     ranks, train = found.ranks(), found.graph.train
     degrees = np.bincount(train[:, [0, 2]].ravel(), minlength=len(found.graph.entities))
@@ -215,7 +222,7 @@ def mean_rank_parts(found: Evaluation) -> dict[str, Any]:
 
 
 def command_of(cell: Cell, task: Task) -> str:
-    """Return the command that gives the record, perhaps among others."""
+    """Return the command that makes the record, perhaps beside others."""
     table = {"link_prediction": "table2", "classification": "table4"}[task]
     what = "metric" if cell.row.variant else f"{table} --models {cell.row.name}"
     given = "".join(f" --set {name}={_toml(value)}" for name, value in cell.overrides)
@@ -227,7 +234,7 @@ def _toml(value: Any) -> str:
 
 
 def count_datasets(plan: Plan, results: Results) -> None:
-    """Count the datasets of Table 1 and keep the figures."""
+    """Count what Table 1 shows of each dataset, and add it to the records."""
     found = {}
     for name in plan.datasets:
         graph = load(name)

@@ -1,4 +1,4 @@
-"""The page docs/reproduction.md, written from the records in results/ so that no figure is typed."""
+"""The page docs/reproduction.md. Its figures come from the records in results/; none is typed."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from importlib import resources
 from string import Template
 from typing import Any
 
+from transa.reproduction.comparison import ComparisonTable
+from transa.reproduction.metric_study import findings
 from transa.reproduction.paper import OUR_CATEGORY_COUNTS, PAPER_CATEGORY_COUNTS, implied_sides, printed
+from transa.reproduction.paper_tables import make_tables
 from transa.reproduction.plan import TableName, plan_table
 from transa.reproduction.records import Results
-from transa.reproduction.study import findings
-from transa.reproduction.table import Table
-from transa.reproduction.tables import make_table
 
 TABLES: tuple[TableName, ...] = ("table1", "table2", "table3", "table4", "metric")
 
 
 def reproduction_page(results: Results) -> str:
-    """Return the page: every table with what has been measured so far, and why figures differ from the paper's."""
+    """Return the page: every table with what has been measured so far, and the reasons why figures differ from the paper's."""
     sides, ours = implied_sides(PAPER_CATEGORY_COUNTS), implied_sides(OUR_CATEGORY_COUNTS)
     text = Template((resources.files("transa.reproduction") / "page.md").read_text("utf-8"))
     return text.substitute(
-        {name: "\n".join(_measured(table) for table in make_table(plan_table(name), results)) for name in TABLES},
+        {name: "\n".join(_measured(table) for table in make_tables(plan_table(name), results)) for name in TABLES},
         findings="\n".join(
-            finding for table in make_table(plan_table("metric"), results) for finding in findings(table)
+            finding for table in make_tables(plan_table("metric"), results) for finding in findings(table)
         ),
         **{side: f"{value:.1f}" for side, value in sides.items()},
         our_head=f"{ours['head']:.1f}",
@@ -37,8 +37,8 @@ def reproduction_page(results: Results) -> str:
     )
 
 
-def _measured(table: Table) -> str:
-    """Return a table without the rows of which the paper prints nothing and nothing was measured."""
+def _measured(table: ComparisonTable) -> str:
+    """Return a table as Markdown, without rows that have neither a figure of the paper nor one of ours."""
     filled = [column.key for column in table.columns if column.source != "name"]
     rows = tuple(row for row in table.rows if any(row[key] is not None for key in filled))
     if not rows:

@@ -1,4 +1,4 @@
-"""What the metric is worth: TransA beside TransE that is trained in the same way."""
+"""What the metric is worth: TransA compared with a TransE that is trained in the same way."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 from transa.data.registry import DATASETS
 from transa.data.relations import CATEGORIES
+from transa.reproduction.comparison import Column, ComparisonTable, Value
 from transa.reproduction.plan import SYSTEMS, Plan
 from transa.reproduction.records import Results
-from transa.reproduction.table import Column, Table, Value
 
 
-def study_tables(plan: Plan, results: Results) -> list[Table]:
-    """Return a table of differences for each dataset, and for those with ranks one of what makes up the mean rank."""
+def study_tables(plan: Plan, results: Results) -> list[ComparisonTable]:
+    """Return a table for each dataset, and for each dataset of link prediction a second one about its mean rank."""
     ranked = [name for name in plan.datasets if plan.task(name) == "link_prediction"]
     return [
         *(_metric(plan, results, dataset) for dataset in plan.datasets),
@@ -21,8 +21,8 @@ def study_tables(plan: Plan, results: Results) -> list[Table]:
     ]
 
 
-def findings(table: Table) -> list[str]:
-    """Say for each TransA of a table what `transa reproduce metric` makes what its metric changes against the TransE trained alike."""
+def findings(table: ComparisonTable) -> list[str]:
+    """Return a line for each TransA of a table: by how much its metric changes each measure of the TransE that is trained alike."""
     if not table.name.startswith("metric"):
         return []
     plain = {row["recipe"]: row for row in table.rows if row["system"] == SYSTEMS["transe"]}
@@ -44,8 +44,8 @@ def findings(table: Table) -> list[str]:
     return lines
 
 
-def _metric(plan: Plan, results: Results, dataset: str) -> Table:
-    """Return what a metric adds to the same training without it, with the mean over seeds and its deviation."""
+def _metric(plan: Plan, results: Results, dataset: str) -> ComparisonTable:
+    """Return the measures of TransA and TransE on a dataset: the mean over seeds and the standard deviation."""
     task = plan.task(dataset)
     figures: list[
         tuple[str, str, tuple[str, ...], float, int, bool]
@@ -91,13 +91,13 @@ def _metric(plan: Plan, results: Results, dataset: str) -> Table:
             if deviation:
                 line[f"measured_{key}_deviation"] = stdev(values) if len(values) > 1 else None
         rows.append(line)
-    return Table(
+    return ComparisonTable(
         f"metric_{dataset}", f"What the metric is worth on {DATASETS[dataset].name}", tuple(columns), tuple(rows)
     )
 
 
-def _mean_rank(plan: Plan, results: Results, dataset: str) -> Table:
-    """Return what makes up the mean rank of the same runs, of their first seed."""
+def _mean_rank(plan: Plan, results: Results, dataset: str) -> ComparisonTable:
+    """Return what the mean ranks of the same runs consist of, for the first seed of each."""
     figures = [
         ("beyond", "1000", "ranks beyond 1,000"),
         ("beyond", "10000", "beyond 10,000"),
@@ -124,7 +124,7 @@ def _mean_rank(plan: Plan, results: Results, dataset: str) -> Table:
             line[f"measured_{part}_{name}"] = 100 * value if value is not None and part == "share_beyond" else value
         rows.append(line)
     title = f"What makes up the mean rank on {DATASETS[dataset].name}"
-    return Table(f"mean_rank_{dataset}", title, tuple(columns), tuple(rows))
+    return ComparisonTable(f"mean_rank_{dataset}", title, tuple(columns), tuple(rows))
 
 
 def _at(values: Any, path: tuple[str, ...]) -> float | None:

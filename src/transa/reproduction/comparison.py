@@ -1,4 +1,4 @@
-"""A table of figures: the paper's in columns of their own, ours beside them. As Markdown, CSV and LaTeX."""
+"""A table with the paper's figures and ours in separate columns, and its forms as Markdown, CSV and LaTeX."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Column:
     Attributes
     ----------
     key
-        Its name in CSV and JSON: what comes from the paper starts with ``paper_``, what was measured with ``measured_``.
+        Its name in CSV and JSON. Names of columns from the paper start with ``paper_``, of measured ones with ``measured_``.
     label
         Its heading.
     source
-        Where its figures come from.
+        Where its figures come from; ``"name"`` for a column of names.
     digits
-        After the point.
+        The number of digits after the point.
     """
 
     key: str
@@ -37,15 +37,15 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table of figures.
+class ComparisonTable:
+    """A table with the paper's figures beside ours.
 
     Attributes
     ----------
     name, title
-        As files call it, and in words.
+        Its name in files, and its title.
     columns, rows
-        Its cells; None is empty.
+        Its columns, and for each row a value for the key of each column; None is an empty cell.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Table:
         return f"{value:,.{column.digits}f}" if isinstance(value, int | float) else str(value)
 
     def markdown(self) -> str:
-        """Return a Markdown table under its title."""
+        """Return the table as Markdown, under its title."""
         header = "| " + " | ".join(_heading(column, "<br>") for column in self.columns) + " |"
         rule = "|" + "|".join("---" if column.source == "name" else "---:" for column in self.columns) + "|"
         lines = [
@@ -88,7 +88,7 @@ class Table:
         return text.getvalue()
 
     def latex(self) -> str:
-        """Return a LaTeX table; needs the package booktabs."""
+        """Return the table as LaTeX, for the package booktabs."""
         layout = "".join("l" if column.source == "name" else "r" for column in self.columns)
         heads = [[_latex(part) for part in (column.label, _source(column))] for column in self.columns]
         lines = [
@@ -108,8 +108,8 @@ class Table:
         return "\n".join(lines) + "\n"
 
 
-def write_tables(tables: list[Table], folder: Path) -> list[Path]:
-    """Write each table as .md, .csv and .tex into a folder of tables, in the place of older ones."""
+def write_tables(tables: list[ComparisonTable], folder: Path) -> list[Path]:
+    """Write each table as .md, .csv and .tex to a folder; older files are replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for table in tables:

@@ -1,4 +1,4 @@
-"""A picture of an explanation: which dimensions carry the score, and where the triple stands."""
+"""A picture of an explanation: which dimensions carry the score, and where the triple ranks."""
 
 from __future__ import annotations
 
@@ -6,28 +6,27 @@ from pathlib import Path
 
 import numpy as np
 
-from transa.analysis.style import BLUE, GREEN, GREY, RED, SUFFIXES, drawing, literal, save_figure
-from transa.evaluation.tables import check_target
+from transa.analysis.drawing import BLUE, GREEN, GREY, RED, check_picture, drawing, literal
 from transa.inference.explain import Explanation
 from transa.inference.trained import Trained
 
-#: Dimensions that are drawn.
+#: How many dimensions are drawn.
 SHOWN = 15
 
 
 def plot_explanation(trained: Trained, found: Explanation, target: Path, *, overwrite: bool = False) -> Path:
-    """Draw what the first dimensions add to the score, and the score among those of all tails.
+    """Draw how much each of the first dimensions adds to the score, and where the score lies among the scores of all tails.
 
     Parameters
     ----------
     trained, found
-        A model, and its explanation of a triple.
+        A trained model, and its explanation of a triple.
     target
         A .png, .svg or .pdf file.
     overwrite
-        Whether it may replace a file.
+        Whether to replace a file that is there.
     """
-    check_target(target, SUFFIXES, overwrite=overwrite)
+    check_picture(target, overwrite=overwrite)
     views = {"dimension": found.residual_dimensions()}
     if found.transformed is not None:
         views["transformed dimension, W = LDL' (its pivot)"] = found.dimensions()
@@ -36,7 +35,7 @@ def plot_explanation(trained: Trained, found: Explanation, target: Path, *, over
     every[:, 2] = np.arange(len(every))
     scores = trained.scores(every)
     known = trained.facts.contains(every)
-    with drawing(13 if found.transformed else 10, 4.5) as figure:
+    with drawing(target, 13 if found.transformed else 10, 4.5, overwrite=overwrite) as figure:
         *panels, right = figure.subplots(1, 1 + len(views))
         for panel, (title, dimensions) in zip(panels, views.items(), strict=True):
             rows = dimensions[:SHOWN][::-1]
@@ -63,4 +62,4 @@ def plot_explanation(trained: Trained, found: Explanation, target: Path, *, over
             frameon=False,
         )
         figure.suptitle(literal(f"{found.triple.head}, {found.triple.relation}, {found.triple.tail}"))
-        return save_figure(figure, target, overwrite=overwrite)
+    return target

@@ -8,15 +8,19 @@ import numpy as np
 import pytest
 import torch
 
-from transa.analysis.figure1 import draw_figure1, figure1
-from transa.analysis.figure2 import draw_figure2, figure2
-from transa.analysis.figure3 import draw_figure3, figure3
-from transa.analysis.questions import Others, Separation, ask, potential_of, same_vectors
-from transa.analysis.style import drawing, save_figure
 from transa.data import KnowledgeGraph
-from transa.errors import InputError, TransaWarning
+from transa.errors import InputError
 from transa.evaluation.classification import scores_of
 from transa.models import Model, build
+from transa.reproduction.figures.figure1 import figure1
+from transa.reproduction.figures.figure1_plot import draw_figure1
+from transa.reproduction.figures.figure2 import figure2
+from transa.reproduction.figures.figure2_plot import draw_figure2
+from transa.reproduction.figures.figure3 import figure3
+from transa.reproduction.figures.figure3_plot import draw_figure3
+from transa.reproduction.figures.questions import Others, ask
+from transa.reproduction.figures.scores import Potential, same_vectors
+from transa.reproduction.figures.separation import Separation
 
 TAILS = [f"t{number}" for number in range(6)]
 OTHERS = [f"u{number}" for number in range(6)]
@@ -81,11 +85,11 @@ def test_scores_of_residuals_are_the_models() -> None:
         question = ask(graph, [one], graph.entities.id("h"), 0)
         triples = np.array([[question.head, 0, tail] for tail in question.tails], dtype=np.int32)
         vectors = model.entity["vector"].numpy()
-        scores = potential_of(one, 0)(vectors[question.head] - vectors[question.tails])
+        scores = Potential.of(one, 0)(vectors[question.head] - vectors[question.tails])
         expected = scores_of(one, triples)
         assert np.array_equal(np.argsort(scores, kind="stable"), np.argsort(expected, kind="stable"))
     with pytest.raises(InputError, match="depends on h"):
-        potential_of(build("transh", 3, 1, 4).initialise(0), 0)
+        Potential.of(build("transh", 3, 1, 4).initialise(0), 0)
 
 
 def test_unmatched_tails_are_drawn_or_the_nearest_and_never_facts() -> None:
@@ -161,13 +165,3 @@ def test_figures_are_drawn_and_not_overwritten(tmp_path: Path, suffix: str) -> N
             assert "mistake" in target.read_text("utf-8") or number == 3
         with pytest.raises(InputError, match="exists already"):
             draw(data, target)  # type: ignore[operator]
-
-
-def test_letters_that_no_font_has_are_named_once_and_stay_in_svg(tmp_path: Path) -> None:
-    letter = "\U00013080"
-    with pytest.warns(TransaWarning, match=f"no font here has {letter}: ") as caught, drawing(2, 2) as figure:
-        figure.suptitle(f"{letter} and {letter}")
-        save_figure(figure, tmp_path / "f.png")
-        save_figure(figure, tmp_path / "f.svg")
-    assert len(caught) == 1
-    assert f"{letter} and {letter}" in (tmp_path / "f.svg").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""The paper's tables and ours. What has not been measured is left empty."""
+"""Tables 1 to 4 of the paper, with our figures beside its own. What has not been measured is empty."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 from transa.data.registry import DATASETS
 from transa.data.relations import CATEGORIES
+from transa.reproduction.comparison import Column, ComparisonTable, Value
+from transa.reproduction.metric_study import study_tables
 from transa.reproduction.paper import printed
 from transa.reproduction.plan import Cell, Plan, Row
 from transa.reproduction.records import Results
-from transa.reproduction.study import study_tables
-from transa.reproduction.table import Column, Table, Value
 
-#: What the systems of a table are that get a row for the tail alone beside the one for both sides.
+#: Systems with a second row in Table 2, for tails alone: the paper seems to print these.
 ONE_SIDED = ("transa", "adaptive_metric")
 
 
-def make_table(plan: Plan, results: Results) -> list[Table]:
-    """Return the tables of a plan: one for each dataset, but for Tables 1 and 4, which have the datasets side by side."""
+def make_tables(plan: Plan, results: Results) -> list[ComparisonTable]:
+    """Return the tables of a plan: one for each dataset, except that Tables 1 and 4 hold all datasets."""
     if plan.table == "table1":
         return [_table1(plan, results)]
     cells = {(cell.row, cell.dataset): cell for cell in plan.cells}
@@ -33,7 +33,7 @@ def make_table(plan: Plan, results: Results) -> list[Table]:
 _SYSTEM = (Column("system", "system", "name"), Column("recipe", "recipe", "name"))
 
 
-def _table1(plan: Plan, results: Results) -> Table:
+def _table1(plan: Plan, results: Results) -> ComparisonTable:
     figures = (("relations", 0), ("entities", 0), ("train", 0), ("valid", 0), ("test", 0), ("atpe", 2))
     labels = {
         "relations": "#Rel",
@@ -56,10 +56,10 @@ def _table1(plan: Plan, results: Results) -> Table:
         for name, _ in figures:
             row |= {f"paper_{name}": paper.get(name), f"measured_{name}": ours.get(name)}
         rows.append(row)
-    return Table("table1", "Table 1: statistics of datasets", tuple(columns), tuple(rows))
+    return ComparisonTable("table1", "Table 1: statistics of datasets", tuple(columns), tuple(rows))
 
 
-def _table2(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell], dataset: str) -> Table:
+def _table2(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell], dataset: str) -> ComparisonTable:
     figures = (
         ("mr_raw", "MR raw", "raw", "mr", 1),
         ("mr_filtered", "MR filtered", "filtered", "mr", 1),
@@ -93,10 +93,10 @@ def _table2(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell],
             line["measured_seconds"] = _seconds(record)
             rows.append(line)
     title = f"Table 2: link prediction on {DATASETS[dataset].name}"
-    return Table(f"table2_{dataset}", title, tuple(columns), tuple(rows))
+    return ComparisonTable(f"table2_{dataset}", title, tuple(columns), tuple(rows))
 
 
-def _table3(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell], dataset: str) -> Table:
+def _table3(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell], dataset: str) -> ComparisonTable:
     places = [(side, category) for side in ("head", "tail") for category in CATEGORIES]
     columns = list(_SYSTEM)
     for side, category in places:
@@ -117,11 +117,11 @@ def _table3(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell],
         line["measured_seconds"] = _seconds(record)
         rows.append(line)
     title = f"Table 3: Hits@10 (%, filtered) on {DATASETS[dataset].name} by side and category"
-    return Table(f"table3_{dataset}", title, tuple(columns), tuple(rows))
+    return ComparisonTable(f"table3_{dataset}", title, tuple(columns), tuple(rows))
 
 
-def _table4(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell]) -> Table:
-    averaged = {"wn11", "fb13"} <= set(plan.datasets)  # the paper's mean is of these two
+def _table4(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell]) -> ComparisonTable:
+    averaged = {"wn11", "fb13"} <= set(plan.datasets)  # the paper prints the mean of these two
     columns = list(_SYSTEM)
     for dataset in plan.datasets:
         name = DATASETS[dataset].name
@@ -150,7 +150,7 @@ def _table4(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell])
             numbers = [value for value in both if isinstance(value, int | float)]
             line["measured_mean"] = sum(numbers) / 2 if len(numbers) == 2 else None
         rows.append(line)
-    return Table("table4", "Table 4: triple classification", tuple(columns), tuple(rows))
+    return ComparisonTable("table4", "Table 4: triple classification", tuple(columns), tuple(rows))
 
 
 def _names(row: Row) -> dict[str, Value]:

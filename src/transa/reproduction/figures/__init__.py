@@ -1,0 +1,1 @@
+"""The figures of the paper, computed and drawn from trained models."""
