@@ -205,11 +205,9 @@ def compiled_phases(score: RowScore) -> tuple[Any, Any]:
                 for w in range(3 + count):
                     if w > 2 and factors[0, w - 2] == 0:
                         continue
-                    if w == 2:
-                        place = num_entities + row
-                    else:
-                        place = np.int64(triples[start + b, 2 * w] if w < 2 else negatives[b, w - 3])
+                    place = np.int64(negatives[b, w - 3] if w > 2 else triples[start + b, 2 * w if w < 2 else 1])
                     role = 1 if w == 2 else 0
+                    place += role * num_entities
                     update_row(
                         optimizer,
                         learning_rates[role],
