@@ -45,6 +45,8 @@ class KnowledgeGraph:
         1 (true) or -1 (false) for each row, where the source has labels.
     notes
         What the readers had to say. No part of equality.
+    name
+        The dataset's name in the registry (``"fb15k"``) where the graph was loaded by name. No part of equality, and not saved.
 
     See Also
     --------
@@ -61,6 +63,7 @@ class KnowledgeGraph:
     valid_labels: Labels | None = None
     test_labels: Labels | None = None
     notes: tuple[str, ...] = ()
+    name: str | None = None
 
     def __post_init__(self) -> None:
         bounds = (len(self.entities), len(self.relations), len(self.entities))

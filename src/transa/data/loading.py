@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from transa.data.graph import KnowledgeGraph
@@ -51,7 +52,7 @@ def load(
     Returns
     -------
     KnowledgeGraph
-        Its `notes` say what a user should know about the reading.
+        Its `notes` say what a user should know about the reading; its `name` is the dataset's, where `source` is one.
 
     Raises
     ------
@@ -75,7 +76,7 @@ def load(
     graph = read_folder(path, options) if path.is_dir() else _of_one_piece(path, options)
     if split is not None:
         graph = split_graph(graph, split, seed)
-    return graph.with_notes(*_unseen(graph))
+    return replace(graph, name=name).with_notes(*_unseen(graph))
 
 
 def _of_one_piece(path: Path, options: TextOptions) -> KnowledgeGraph:

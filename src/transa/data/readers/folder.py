@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -77,16 +78,7 @@ def _described(graph: KnowledgeGraph, folder: Path) -> KnowledgeGraph:
     for kind, vocabulary in (("entity", graph.entities), ("relation", graph.relations)):
         texts = [_read_side_file(folder / f"{kind}_{what}.tsv") for what in ("names", "descriptions")]
         vocabularies.append(vocabulary.described(*texts) if any(texts) else vocabulary)
-    return KnowledgeGraph(
-        vocabularies[0],
-        vocabularies[1],
-        graph.train,
-        graph.valid,
-        graph.test,
-        valid_labels=graph.valid_labels,
-        test_labels=graph.test_labels,
-        notes=graph.notes,
-    )
+    return replace(graph, entities=vocabularies[0], relations=vocabularies[1])
 
 
 def _read_side_file(path: Path) -> dict[str, str] | None:
