@@ -14,8 +14,8 @@ import pyarrow as pa
 from transa.analysis.style import BLUE, GREEN, GREY, ORANGE, RED, SUFFIXES, drawing, literal, save_figure, shortened
 from transa.data import Vocabulary
 from transa.data.graph import Triples
+from transa.data.result_files import check_target
 from transa.errors import InputError
-from transa.evaluation.tables import check_target
 from transa.inference.neighbours import degrees_of
 from transa.inference.trained import Trained
 

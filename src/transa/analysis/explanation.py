@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from transa.analysis.style import BLUE, GREEN, GREY, RED, SUFFIXES, drawing, literal, save_figure
-from transa.evaluation.tables import check_target
+from transa.data.result_files import check_target
 from transa.inference.explain import Explanation
 from transa.inference.trained import Trained
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from transa.data.result_files import check_target
 from transa.errors import InputError
 from transa.evaluation import Classification
 from transa.evaluation.calibration import BINS, Reliability
 from transa.evaluation.measures import wilson_interval
-from transa.evaluation.tables import check_target
 from transa.storage import atomic_file
 
 SUFFIXES = (".png", ".svg", ".pdf")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from transa.data.result_files import check_target
 from transa.errors import TransaWarning
-from transa.evaluation.tables import check_target
 from transa.storage import atomic_file
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ import pyarrow as pa
 
 from transa.data import KnowledgeGraph
 from transa.data.relations import RelationStatistics
+from transa.data.result_files import write_table
 from transa.errors import InputError
 from transa.evaluation.classification import check_sizes
-from transa.evaluation.tables import write_table
 from transa.inference.names import Names
 from transa.models import Model
 
@@ -309,7 +309,7 @@ def plot_weights(found: Weights, target: Path, *, top: int = 20, overwrite: bool
         Whether it may replace a file.
     """
     from transa.analysis.style import BLUE, GREEN, RED, SUFFIXES, drawing, save_figure, shortened
-    from transa.evaluation.tables import check_target
+    from transa.data.result_files import check_target
 
     check_target(target, SUFFIXES, overwrite=overwrite)
     shown = sorted(found.relations, key=lambda one: (-one.triples, one.relation))[:top]

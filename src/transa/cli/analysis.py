@@ -35,7 +35,7 @@ def weights(
     from transa.analysis.style import SUFFIXES
     from transa.analysis.weights import plot_weights, weights_of
     from transa.cli.output import emit_json
-    from transa.evaluation.tables import check_target
+    from transa.data.result_files import check_target
     from transa.training import RunFolder
 
     for target, suffixes in ((csv, (".csv", ".tsv")), (parquet, (".parquet", ".pq")), (picture, SUFFIXES)):
@@ -94,8 +94,8 @@ def figure(
     from transa.analysis.style import SUFFIXES
     from transa.analysis.weights import check_metric
     from transa.cli.output import emit_json
+    from transa.data.result_files import check_target
     from transa.errors import InputError
-    from transa.evaluation.tables import check_target
     from transa.training import RunFolder
 
     target = Path(f"figure{number}.png") if out is None else out

@@ -53,9 +53,9 @@ def classify(
     """Tell true triples from false ones, with thresholds from the validation split."""
     from transa.analysis.reliability import SUFFIXES, plot_reliability
     from transa.cli.output import emit_json, note
+    from transa.data.result_files import check_target
     from transa.errors import InputError
     from transa.evaluation import classify as classify_triples
-    from transa.evaluation.tables import check_target
     from transa.training import RunFolder
 
     if decisions is not None:

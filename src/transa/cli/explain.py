@@ -47,7 +47,7 @@ def explain(
     from transa.analysis.explanation import plot_explanation
     from transa.analysis.style import SUFFIXES
     from transa.cli.output import emit_json, note
-    from transa.evaluation.tables import check_target
+    from transa.data.result_files import check_target
     from transa.inference import Trained
     from transa.inference.explain import explain as explain_triple
 
@@ -78,7 +78,7 @@ def neighbours(
 ) -> None:
     """List the entities nearest to one, by their vectors or under a relation's metric."""
     from transa.cli.output import deliver, note, table
-    from transa.evaluation.tables import check_target
+    from transa.data.result_files import check_target
     from transa.inference import Trained
     from transa.inference.neighbours import neighbours as nearest
 
@@ -129,7 +129,7 @@ def entity_map(
     from transa.analysis.entity_map import plot_map
     from transa.analysis.style import SUFFIXES
     from transa.cli.output import emit_json
-    from transa.evaluation.tables import check_target, write_table
+    from transa.data.result_files import check_target, write_table
     from transa.inference import Trained
 
     check_target(picture, SUFFIXES, overwrite=overwrite)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transa.data.table import TripleTable
+from transa.data.triple_table import TripleTable
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
 
@@ -268,7 +268,7 @@ class KnowledgeGraph:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the graph to a folder of Parquet files that `transa.load` reads back id for id."""
-        from transa.data.writers import write
+        from transa.data.writing import write
 
         return write(self, Path(path), format="parquet", overwrite=overwrite)
 

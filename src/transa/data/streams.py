@@ -15,7 +15,7 @@ from transa.storage import check_regular
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
-#: What a file may unpack to: so many bytes in any case, and beyond them so many times its own size. Triples of text shrink to a tenth.
+#: A file may unpack to so many bytes in any case, and to more only up to so many times its own size. Triples of text shrink to a tenth.
 UNPACKED, EXPANSION = 1 << 24, 100
 
 
@@ -25,6 +25,12 @@ def format_suffix(path: Path | str) -> str:
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
+
+
+def check_suffix(path: Path, suffix: str, known: tuple[str, ...]) -> None:
+    """Raise an `InputError` if the suffix of a file is none of those known."""
+    if suffix not in known:
+        raise InputError(f"unknown suffix {suffix!r}; expected {', '.join(known[:-1])} or {known[-1]}", path=path)
 
 
 def stem(path: Path) -> str:

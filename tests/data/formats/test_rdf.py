@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from transa.data import load
-from transa.data.readers.rdf import read_rdf
+from transa.data.formats import read_file
 from transa.errors import InputError
 
 XML = '<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">\n'
@@ -31,7 +31,7 @@ def rows(table):
 def read(tmp_path):
     def read(text: str, name: str = "x.ttl"):
         (tmp_path / name).write_text(text, "utf-8")
-        return read_rdf(tmp_path / name)
+        return read_file(tmp_path / name)
 
     return read
 
@@ -40,9 +40,9 @@ def read(tmp_path):
 def test_every_syntax_gives_the_same_triples(tmp_path, name):
     expected = [("http://e/a", "http://e/r", "http://e/b"), ("http://e/b", "http://e/r", "_:c")]
     (tmp_path / name).write_text(SAME[name])
-    assert rows(read_rdf(tmp_path / name)) == expected
+    assert rows(read_file(tmp_path / name)) == expected
     (tmp_path / f"{name}.gz").write_bytes(gzip.compress(SAME[name].encode()))
-    assert rows(read_rdf(tmp_path / f"{name}.gz")) == expected
+    assert rows(read_file(tmp_path / f"{name}.gz")) == expected
 
 
 def test_literals_are_skipped_and_counted(read):
@@ -155,4 +155,4 @@ def test_statements_about_statements_are_refused(read):
 def test_a_compressed_file_that_is_cut_short_is_refused(tmp_path, name):
     (tmp_path / name).write_bytes(gzip.compress(SAME[name.removesuffix(".gz")].encode())[:-12])
     with pytest.raises(InputError, match=f"{name}: the compressed file is cut short or damaged"):
-        read_rdf(tmp_path / name)
+        read_file(tmp_path / name)
