@@ -89,23 +89,18 @@ def formats(as_json: Json = False) -> None:
     from transa.cli.output import emit_json, table
     from transa.data.formats import FILE_FORMATS, FOLDER_FORMATS
 
-    files = [
-        (name, [ext or "none" for ext in each.extensions], each.description) for name, each in FILE_FORMATS.items()
-    ]
-    folders = [(name, each.description) for name, each in FOLDER_FORMATS.items()]
+    files, folders = FILE_FORMATS.values(), FOLDER_FORMATS.values()
     if as_json:
-        described = [{"name": name, "extensions": exts, "description": text} for name, exts, text in files]
-        emit_json({"files": described, "folders": [{"name": name, "description": text} for name, text in folders]})
+        described = [{"name": each.name, "description": each.description} for each in folders]
+        extended = [{"name": f.name, "extensions": f.extensions, "description": f.description} for f in files]
+        emit_json({"files": extended, "folders": described})
         return
     table(
-        "Files, and folders with a file for each split",
+        "Files; the first extension is the one that is written",
         ("name", "extensions", "description"),
-        [(name, " ".join(extensions), text) for name, extensions, text in files],
+        [(f.name, " ".join(extension or "(none)" for extension in f.extensions), f.description) for f in files],
     )
-    table("Folders", ("name", "description"), folders)
-    typer.echo(
-        "The first extension is the one that is written. Where both have a format of one name, --to means the folder's."
-    )
+    table("Folders", ("name", "description"), [(each.name, each.description) for each in folders])
 
 
 def known_format(name: str | None) -> str | None:

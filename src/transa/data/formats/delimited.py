@@ -74,7 +74,7 @@ class Tsv(_Delimited):
     """Text with tabs. `read_file` also takes it for files whose extension no format knows."""
 
     name = "tsv"
-    description = "text with tabs between head, relation and tail; .txt may have other delimiters"
+    description = "text with tabs; .txt may have other delimiters"
     extensions = (".tsv", ".txt", "")
     delimiter = "\t"
 

@@ -29,7 +29,7 @@ class OpenKE(FolderFormat):
     """Folders that OpenKE reads."""
 
     name = "openke"
-    description = "a folder for OpenKE: entity2id.txt, relation2id.txt, train2id.txt, ..."
+    description = "entity2id.txt, relation2id.txt, train2id.txt, ... of OpenKE"
     files = tuple(f"{kind}2id.txt" for kind in ("entity", "relation", *SPLITS))
 
     def is_mine(self, folder: Path) -> bool:

@@ -100,7 +100,7 @@ class NTriples(_Rdf):
     """One statement on each line."""
 
     name = "nt"
-    description = "RDF as N-Triples; N-Quads are read too, without their graph names"
+    description = "RDF as N-Triples; reads N-Quads without graph names"
     extensions = (".nt", ".nq")
 
 
@@ -108,7 +108,7 @@ class Turtle(_Rdf):
     """RDF for people to read."""
 
     name = "ttl"
-    description = "RDF as Turtle; TriG is read too, without its graph names"
+    description = "RDF as Turtle; reads TriG without graph names"
     extensions = (".ttl", ".trig")
 
 

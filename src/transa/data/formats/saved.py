@@ -19,7 +19,7 @@ class SavedGraph(FolderFormat):
     """A graph with everything it has: ids, names, descriptions and labels."""
 
     name = "parquet"
-    description = "Parquet files with ids, names, descriptions and labels: nothing is lost"
+    description = "a saved graph, which keeps ids, names and labels"
     holds_labels = True
     files = ("entities.parquet", "relations.parquet", *(f"{split}.parquet" for split in SPLITS))
 
