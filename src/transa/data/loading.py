@@ -41,20 +41,20 @@ def load(
         Head, relation, tail and perhaps label: names in the header, or positions counted from 0. By default columns with usual
         names are taken, otherwise the first three columns, and a fourth as the label (1 or -1).
     header
-        Whether the first line of a text file names the columns. By default it is found out.
+        Whether the first line of a text file names the columns. By default that depends on the line.
     delimiter
-        Of text files. By default it is found out.
+        The character between the fields of a text file. By default the file is tried with the usual ones.
     quotes
         Whether a field that starts with ``"`` is quoted.
     split
-        Fractions of train, valid and test into which a graph of one piece is cut.
+        Fractions of train, valid and test, for a graph that has no valid and test triples yet.
     seed
-        Of the split.
+        The seed of that split.
 
     Returns
     -------
     KnowledgeGraph
-        Its `notes` say what a user should know about the reading; its `name` is the dataset's, where `source` is one.
+        Its `notes` say what a user should know about how it was read. Its `name` is the dataset's, if `source` names one.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def load(
         graph = KnowledgeGraph.from_tables({"train": read_file(path, options).trainable(path)})
     if split is not None:
         graph = split_graph(graph, split, seed)
-    return replace(graph, name=name).with_notes(*_unseen(graph))
+    return replace(graph, name=name, notes=(*graph.notes, *_unseen(graph)))
 
 
 def read_folder(folder: Path, options: ReadOptions | None = None) -> KnowledgeGraph:

@@ -22,7 +22,7 @@ from transa.errors import InputError
 from transa.storage import atomic_file, atomic_folder
 
 
-def write(graph: KnowledgeGraph, path: Path, *, format: str = "parquet", overwrite: bool = False) -> Path:  # noqa: A002
+def write(graph: KnowledgeGraph, path: str | Path, *, format: str = "parquet", overwrite: bool = False) -> Path:  # noqa: A002
     """Write a graph to a folder.
 
     Parameters
@@ -37,6 +37,7 @@ def write(graph: KnowledgeGraph, path: Path, *, format: str = "parquet", overwri
     overwrite
         Whether a graph that is there already may be replaced.
     """
+    path = Path(path)
     chosen = targets().get(format)
     if chosen is None:
         raise InputError(f"unknown format {format!r}; expected one of {', '.join(targets())}")
@@ -54,8 +55,9 @@ def write(graph: KnowledgeGraph, path: Path, *, format: str = "parquet", overwri
     return path
 
 
-def write_file(graph: KnowledgeGraph, path: Path, splits: Iterable[Split], *, overwrite: bool = False) -> Path:
+def write_file(graph: KnowledgeGraph, path: str | Path, splits: Iterable[Split], *, overwrite: bool = False) -> Path:
     """Write the triples of some splits to one file. Its suffix tells the format, and most formats can also be written as .gz."""
+    path = Path(path)
     suffix = format_suffix(path)
     compression = path.suffix.lower() if path.suffix.lower() in COMPRESSIONS else ""
     known = written_extensions()

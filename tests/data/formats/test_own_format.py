@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -56,6 +59,22 @@ def _registered() -> Iterator[None]:
     register(ArrowText())
     yield
     del FILE_FORMATS["arrowtxt"]
+
+
+def test_the_example_of_the_documentation_works(tmp_path):
+    documentation = (Path(__file__).parents[3] / "docs" / "data.md").read_text("utf-8")
+    example = next(block for block in re.findall(r"```python\n(.*?)```", documentation, re.S) if "register(" in block)
+    (tmp_path / "x.arrowtxt").write_text("ada -[knows]-> bob\n")
+    (tmp_path / "mine.py").write_text(
+        f"{example}\nimport transa\nfrom transa.data import write\n"
+        "graph = transa.load('x.arrowtxt')\nassert transa.load(write(graph, 'out', format='arrowtxt')) == graph\n"
+        "print(graph)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(transa.__file__).parents[1])}
+    command = [sys.executable, "mine.py"]
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("KnowledgeGraph(2 entities, 1 relations, 1 train")
 
 
 # ---------------------------------------------------------------------- reading
