@@ -103,7 +103,7 @@ class FileFormat(Format):
     def write(self, graph: KnowledgeGraph, splits: Sequence[Split], file: BinaryIO) -> None:
         """Write the triples of some splits, one after the other, so that `read` gives them back.
 
-        At least one of the splits holds triples. Labels are there only if the format holds them.
+        Each of the splits holds triples, and labels only if the format can hold them.
         """
 
 
