@@ -35,9 +35,9 @@ reliability: $(VENV)/.installed-test
 LOWEST = .venv-lowest
 test-lowest: constraints-lowest.txt
 	$(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/pip install --quiet -c constraints-lowest.txt -e .[plot] pytest pytest-xdist hypothesis
+	$(LOWEST)/bin/pip install --quiet -c constraints-lowest.txt -e '.[plot,rdf]' pytest pytest-xdist hypothesis
 	NUMBA_CACHE_DIR=$(LOWEST)/kernels $(LOWEST)/bin/pytest -n auto tests/test_storage.py tests/kernels tests/training \
-		tests/data/test_download.py tests/data/test_writers.py tests/cli/test_train.py tests/cli/test_evaluate.py
+		tests/data/test_download.py tests/data/test_writing.py tests/cli/test_train.py tests/cli/test_evaluate.py
 
 # Known vulnerabilities of what is installed. Asks an advisory service, so it needs the network.
 audit: $(VENV)/.installed

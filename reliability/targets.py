@@ -20,8 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reliability.mutation import dumps, mutate, mutate_json, with_header
-from transa.data import KnowledgeGraph, load
-from transa.data.writers import write
+from transa.data import KnowledgeGraph, load, write
 from transa.errors import TransaError
 from transa.training.recipe import load_recipe
 
@@ -200,7 +199,7 @@ def _graph() -> KnowledgeGraph:
 
 def _written(format: str) -> dict[str, bytes]:  # noqa: A002
     with TemporaryDirectory() as place:
-        folder = write(_graph(), Path(place) / "graph", format=format)  # type: ignore[arg-type]
+        folder = write(_graph(), Path(place) / "graph", format=format)
         return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 

@@ -573,6 +573,22 @@ def test_datasets_as_a_table(command):
     assert all(f" {name} " in result.out for name in DATASETS)
 
 
+def test_formats_as_a_table_and_as_json(command):
+    result = command("formats")
+    assert (result.code, result.err) == (0, "")
+    assert all(f" {name} " in result.out for name in ("tsv", "csv", "parquet", "nt", "ttl", "rdf", "openke"))
+    found = json.loads(command("formats", "--json").out)
+    assert {each["name"]: each["extensions"] for each in found["files"]} == {
+        "tsv": [".tsv", ".txt", ""],
+        "csv": [".csv"],
+        "parquet": [".parquet"],
+        "nt": [".nt", ".nq"],
+        "ttl": [".ttl", ".trig"],
+        "rdf": [".rdf", ".owl", ".xml"],
+    }
+    assert [each["name"] for each in found["folders"]] == ["openke", "parquet"]
+
+
 def test_the_table_of_datasets_fits_into_80_columns(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     lines = run("datasets").stdout.splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import random
 import re
 import socket
@@ -353,6 +354,31 @@ def test_a_dataset_is_downloaded_once(dataset: Site, cache: Path) -> None:
     assert locate("wn18") == cache / "wn18"
     assert whereabouts("wn18") == cache / "wn18"
     assert len(dataset.requests) == 3
+
+
+def test_progress_names_each_file_of_a_dataset(dataset: Site) -> None:
+    calls: list[tuple[str, int, int | None]] = []
+    locate("wn18", lambda file, done, total: calls.append((file, done, total)))
+    assert calls == [(f"WN18/{name}", len(content), len(content)) for name, content in LINES.items()]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_load_shows_a_bar_for_each_file_on_a_terminal(dataset: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+    load("wn18")
+    assert all(f"WN18/{name}" in screen.getvalue() for name in LINES)
+
+
+def test_load_shows_nothing_elsewhere(
+    dataset: Site, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load("wn18")
+    assert tuple(capfd.readouterr()) == ("", "")
 
 
 def test_a_downloaded_dataset_loads_by_any_spelling(dataset: Site) -> None:

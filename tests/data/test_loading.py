@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import transa
-from transa.data import KnowledgeGraph, load
+from transa.data import KnowledgeGraph, load, split_graph
 from transa.data.registry import DATASETS
 from transa.errors import InputError
 
@@ -86,3 +86,32 @@ def test_benchmark_datasets_have_the_published_sizes(benchmark_data, name):
     assert (graph.test_labels is not None) == (name in ("wn11", "fb13"))
     if graph.entities.names is not None:
         assert all(graph.entities.name(entity).strip() for entity in range(len(graph.entities)))
+
+
+# ---------------------------------------------------------------------- the name of a dataset
+
+
+def test_a_graph_loaded_by_name_keeps_the_registry_s_spelling():
+    assert load("UMLS").name == "umls"
+    assert load("Kinships").name == "kinship"
+
+
+def test_a_graph_from_a_path_or_from_python_has_no_name(tmp_path):
+    load("nations").save(tmp_path / "nations")
+    assert load(tmp_path / "nations").name is None
+    assert KnowledgeGraph.from_triples([("a", "r", "b")]).name is None
+
+
+def test_the_name_is_no_part_of_equality(tmp_path):
+    named = load("nations")
+    assert load(named.save(tmp_path / "copy")) == named
+
+
+def test_notes_and_splits_keep_the_name(tmp_path, monkeypatch):
+    (tmp_path / "UMLS").mkdir()
+    (tmp_path / "UMLS" / "train.tsv").write_text("".join(f"e{i % 10}\tr\te{i // 10}\n" for i in range(100)))
+    monkeypatch.setenv("TRANSA_DATA", str(tmp_path))
+    graph = load("umls")
+    assert graph.with_notes("a note").name == "umls"
+    assert split_graph(graph, (0.8, 0.1, 0.1)).name == "umls"
+    assert load("umls", split=(0.8, 0.1, 0.1)).name == "umls"

@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from transa.data import KnowledgeGraph, load
-from transa.data.readers import streams
+from transa.data import KnowledgeGraph, load, streams
 from transa.errors import InputError, suggest
 from transa.inference.predict import read_questions
 

@@ -17,7 +17,7 @@ from reliability.mutation import with_header
 from tests.conftest import Result
 from tests.inference.runs import kept
 from transa.cli.train import read_setting
-from transa.data.readers.folder import read_folder
+from transa.data.loading import read_folder
 from transa.errors import InputError
 from transa.inference import Trained
 from transa.training import RunFolder, recipe_from

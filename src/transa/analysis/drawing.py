@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transa.data.result_files import check_target
 from transa.errors import InputError, TransaWarning
-from transa.evaluation.tables import check_target
 from transa.storage import atomic_file
 
 if TYPE_CHECKING:

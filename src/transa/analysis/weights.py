@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from transa.data import KnowledgeGraph
 from transa.data.relations import RelationStatistics
+from transa.data.result_files import write_table
 from transa.errors import InputError
 from transa.evaluation.classification import check_sizes
-from transa.evaluation.tables import write_table
 from transa.inference.names import Names
 from transa.models import Model
 from transa.models.decomposition import Decomposition, Matrix

@@ -54,9 +54,9 @@ def classify(
     from transa.analysis.calibration_plot import plot_calibration
     from transa.analysis.drawing import check_picture
     from transa.cli.output import emit_json, note
+    from transa.data.result_files import check_target
     from transa.errors import InputError
     from transa.evaluation import classify as classify_triples
-    from transa.evaluation.tables import check_target
     from transa.training import RunFolder
 
     if decisions is not None:

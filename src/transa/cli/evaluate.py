@@ -67,8 +67,8 @@ def evaluate(
     import time
 
     from transa.cli.output import emit_json, note, note_memory, progress_bar
+    from transa.data.result_files import check_target
     from transa.evaluation import evaluate as evaluate_model
-    from transa.evaluation.tables import check_target
     from transa.kernels.threads import set_threads
     from transa.training import RunFolder
     from transa.training.memory import evaluation_memory

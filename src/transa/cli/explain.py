@@ -77,7 +77,7 @@ def neighbours(
 ) -> None:
     """List the entities nearest to one, by their vectors or under a relation's metric."""
     from transa.cli.output import deliver, note, table
-    from transa.evaluation.tables import check_target
+    from transa.data.result_files import check_target
     from transa.inference import Trained
     from transa.inference.neighbours import neighbours as nearest
 
@@ -128,7 +128,7 @@ def entity_map(
     from transa.analysis.entity_map import entity_map as map_entities
     from transa.analysis.entity_map_plot import plot_map
     from transa.cli.output import emit_json
-    from transa.evaluation.tables import check_target, write_table
+    from transa.data.result_files import check_target, write_table
     from transa.inference import Trained
 
     check_picture(picture, overwrite=overwrite)

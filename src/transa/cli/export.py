@@ -32,7 +32,8 @@ def export(
 ) -> None:
     """Write vectors and metrics, or predicted facts as RDF, to a file."""
     from transa.cli.output import emit_json, note, progress_bar
-    from transa.evaluation.tables import check_target
+    from transa.data.formats.rdf import check_installed
+    from transa.data.result_files import check_target
     from transa.inference import Trained
     from transa.inference.discover import discover, pairs
     from transa.inference.export import FACTS, VECTORS
@@ -41,6 +42,7 @@ def export(
     check_target(to, VECTORS + FACTS, overwrite=overwrite)
     trained, facts = Trained.open(run), None
     if to.suffix.lower() in FACTS:
+        check_installed()
         note_compiling("best_answers", trained.model)
         with progress_bar("searching", pairs(trained, relation)) as callback:
             facts = discover(trained, top=top, relations=relation, callback=callback)

@@ -1,4 +1,4 @@
-"""Commands on graphs: datasets, stats, convert."""
+"""Commands on graphs: datasets, formats, stats, convert."""
 
 from __future__ import annotations
 
@@ -10,18 +10,6 @@ import typer
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
-
-
-class Target(StrEnum):
-    """Formats a folder can be written in."""
-
-    parquet = "parquet"
-    tsv = "tsv"
-    csv = "csv"
-    nt = "nt"
-    ttl = "ttl"
-    rdf = "rdf"
-    openke = "openke"
 
 
 class Part(StrEnum):
@@ -52,6 +40,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Of the split.")]
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command()(datasets)
+    app.command()(formats)
     app.command()(stats)
     app.command()(convert)
 
@@ -93,6 +82,34 @@ def _place(name: str, places: dict[str, Path | None]) -> str:
     if places[name] is None:
         return "to download"
     return "in package" if DATASETS[name].embedded else "yes"
+
+
+def formats(as_json: Json = False) -> None:
+    """List the formats that graphs are read from and written to."""
+    from transa.cli.output import emit_json, table
+    from transa.data.formats import FILE_FORMATS, FOLDER_FORMATS
+
+    files, folders = FILE_FORMATS.values(), FOLDER_FORMATS.values()
+    if as_json:
+        described = [{"name": each.name, "description": each.description} for each in folders]
+        extended = [{"name": f.name, "extensions": f.extensions, "description": f.description} for f in files]
+        emit_json({"files": extended, "folders": described})
+        return
+    table(
+        "Files; the first extension is the one that is written",
+        ("name", "extensions", "description"),
+        [(f.name, " ".join(extension or "(none)" for extension in f.extensions), f.description) for f in files],
+    )
+    table("Folders", ("name", "description"), [(each.name, each.description) for each in folders])
+
+
+def known_format(name: str | None) -> str | None:
+    """Return the name of a format for folders, or refuse it as click does."""
+    from transa.data.formats import targets
+
+    if name is not None and name not in targets():
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(targets())}.")
+    return name
 
 
 def stats(
@@ -170,11 +187,17 @@ def convert(
     source: Source,
     target: Annotated[
         Path,
-        typer.Argument(
-            metavar="OUT", help="A folder, or one file: .tsv, .csv, .nt, .ttl, .rdf (also .gz) or .parquet."
-        ),
+        typer.Argument(metavar="OUT", help="A folder, or one file whose suffix tells the format: out.tsv, out.nt.gz."),
     ],
-    to: Annotated[Target | None, typer.Option(help="Format of a folder.", show_default="parquet")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            callback=known_format,
+            help="Format of a folder; `transa formats` lists them.",
+            show_default="parquet",
+        ),
+    ] = None,
     part: Annotated[Part | None, typer.Option(help="Which triples a single file gets.")] = None,
     columns: Columns = None,
     header: Header = None,
@@ -188,7 +211,7 @@ def convert(
     """Write a graph in another format, and split it on request."""
     from transa.cli.output import emit_json, note
     from transa.data.graph import SPLITS, Split
-    from transa.data.writers import write, write_file
+    from transa.data.writing import write, write_file
     from transa.errors import InputError
 
     graph = load_graph(source, columns, header, delimiter, no_quotes, split, seed)
@@ -208,7 +231,7 @@ def convert(
     else:
         if part is not None:
             raise InputError("--part is for single files; a folder gets every split", path=target)
-        write(graph, target, format="parquet" if to is None else to.value, overwrite=overwrite)
+        write(graph, target, format=to or "parquet", overwrite=overwrite)
     sizes = {name: len(graph.triples(name)) for name in chosen}
     if as_json:
         result = {

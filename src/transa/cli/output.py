@@ -70,7 +70,7 @@ def deliver(
     as_json: bool,
 ) -> None:
     """Give a result in the way that was asked for: a table in a file, a JSON object, or something to read."""
-    from transa.evaluation.tables import write_table
+    from transa.data.result_files import write_table
 
     if out is not None:
         write_table(frame(), out, overwrite=overwrite)

@@ -51,8 +51,8 @@ def predict(
 ) -> None:
     """Answer (head, relation, ?), (?, relation, tail) or (head, ?, tail)."""
     from transa.cli.output import deliver, note, table
+    from transa.data.result_files import check_target
     from transa.errors import InputError
-    from transa.evaluation.tables import check_target
     from transa.inference import Trained
     from transa.inference.predict import Question, answer, frame_of, read_questions
 
@@ -99,8 +99,8 @@ def check(
 ) -> None:
     """Say of each triple of a file whether it is true, with probability and threshold."""
     from transa.cli.output import deliver, note
+    from transa.data.result_files import check_target
     from transa.errors import InputError
-    from transa.evaluation.tables import check_target
     from transa.inference import Trained
     from transa.inference.check import check as check_triples
     from transa.inference.check import read_triples
@@ -145,7 +145,7 @@ def discover(
 ) -> None:
     """Find the most probable new facts of the whole graph, or the least probable ones it holds."""
     from transa.cli.output import deliver, note, progress_bar
-    from transa.evaluation.tables import check_target
+    from transa.data.result_files import check_target
     from transa.inference import Trained
     from transa.inference.discover import discover as discover_facts
     from transa.inference.discover import doubtful, pairs

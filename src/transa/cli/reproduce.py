@@ -170,7 +170,7 @@ def _show(table: ComparisonTable) -> None:
 
 def _page(kept: Any, target: Path, overwrite: bool, as_json: bool) -> None:
     from transa.cli.output import emit_json
-    from transa.evaluation.tables import check_target
+    from transa.data.result_files import check_target
     from transa.reproduction.page import reproduction_page
     from transa.storage import atomic_file
 

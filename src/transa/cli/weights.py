@@ -37,7 +37,7 @@ def weights(
     from transa.analysis.weights import weights_of
     from transa.analysis.weights_plot import plot_weights
     from transa.cli.output import emit_json
-    from transa.evaluation.tables import check_target
+    from transa.data.result_files import check_target
     from transa.training import RunFolder
 
     for target, suffixes in ((csv, (".csv", ".tsv")), (parquet, (".parquet", ".pq"))):

@@ -8,7 +8,7 @@ from transa.data.relations import RelationStatistics
 from transa.data.splitting import split_graph
 from transa.data.statistics import GraphStatistics
 from transa.data.vocabulary import Vocabulary
-from transa.data.writers import write
+from transa.data.writing import write
 
 __all__ = [
     "Corruptor",

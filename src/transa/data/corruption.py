@@ -1,4 +1,4 @@
-"""Negative examples: true triples with the head or the tail replaced."""
+"""Negatives: true triples in which another entity replaces the head or the tail."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ PURPOSE = 1
 
 
 class Corruptor:
-    """Draws corruptions that are none of the known facts.
+    """Draws negatives that are not known facts.
 
-    Known facts should be the training triples alone: avoiding validation or test triples as well would tell the model, by what
-    it never sees as a negative, what the answers are.
+    The known facts should be the training triples alone. If validation and test triples were avoided too, they would never occur as
+    negatives, and the model could learn the answers from that.
 
     Parameters
     ----------
     facts
-        What no corruption may be.
+        The triples that are never drawn.
     sampling
-        Which side to replace. ``"uniform"`` takes either with probability 1/2; ``"bern"`` (Wang et al. 2014) the head with
-        probability tph / (tph + hpt) of the relation, so that the side with fewer true answers is replaced more often and fewer
-        corruptions happen to be true.
+        Which side to replace. ``"uniform"`` replaces either with probability 1/2. ``"bern"`` (Wang et al. 2014) replaces the head with
+        probability tph / (tph + hpt) of the relation: the side with fewer true answers is replaced more often, and fewer negatives
+        happen to be true.
     seed
         From 0 to 2^63 - 1. The same seed gives the same corruptions, whatever the number of threads.
     typed
-        Replace a head by heads, and a tail by tails, that the relation has in a known fact (Socher et al. 2013), where one is left.
+        Replace a head only by heads, and a tail only by tails, that the relation has in a known fact (Socher et al. 2013). If
+        neither side has one left, any entity may be drawn.
     purpose
-        Another purpose gives other corruptions, so that what is drawn to evaluate is not drawn as in training.
+        Another purpose gives other negatives, so that evaluation does not draw the same ones as training.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Corruptor:
 
     @cached_property
     def candidates(self) -> Candidates:
-        """What the kernels draw from."""
+        """The entities that the kernels draw from."""
         from transa.kernels.facts import Candidates
 
         facts, answers = self.facts, (self.facts.heads.answers, self.facts.tails.answers)

@@ -1,4 +1,7 @@
-"""Fetching files: resumed where they broke off, checked, and put in place whole or not at all."""
+"""Download files: resume where a connection broke off, check the SHA-256, and put a file in place whole or not at all.
+
+The package pooch would do this too, but it cannot resume: it starts each attempt at the first byte.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from filelock import FileLock
 from transa.errors import TransaError
 from transa.storage import sync
 
-#: Connections tried before giving up; each goes on where the last one broke off.
+#: How often a connection is tried; each attempt goes on where the last one broke off.
 ATTEMPTS = 3
 TIMEOUT = 30.0
 PAUSE = 0.5
@@ -25,21 +28,21 @@ Progress = Callable[[int, int | None], None]
 
 
 class DownloadError(TransaError):
-    """A file that could not be fetched."""
+    """A file could not be downloaded."""
 
 
 def download(url: str, target: Path, sha256: str, progress: Progress | None = None, *, pause: float = PAUSE) -> None:
-    """Fetch `url` into `target`.
+    """Download `url` to `target`.
 
-    What arrives is kept in ``target.part``, from where a later attempt goes on. The file gets its name only when its SHA-256 is
-    right; one with a wrong checksum is deleted. Two processes that want the same file take turns.
+    What has arrived is kept in ``target.part``, and a later attempt goes on from there. The file gets its name only if its SHA-256
+    is right; otherwise it is deleted. Two processes that want the same file take turns.
 
     Parameters
     ----------
     url, target, sha256
-        From where, to where, and what it must be.
+        From where, to where, and the checksum that the file must have.
     progress
-        Called with the bytes there and the bytes expected (None where the server does not say).
+        Called with the bytes that have arrived and the bytes expected (None if the server does not say).
     pause
         Seconds between attempts.
     """

@@ -1,4 +1,4 @@
-"""The index of known facts: who answers (head, relation, ?) and (?, relation, tail)."""
+"""The index of known facts, which answers (head, relation, ?) and (?, relation, tail)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Answers:
 
     @classmethod
     def of(cls, queries: npt.NDArray[np.int64], answers: npt.NDArray[Any], num_answers: int) -> Answers:
-        """Group `answers` by query: one sort of the combined key brings queries, answers and repetitions in order."""
+        """Group answers by query. One sort of the combined keys sorts queries and answers and drops repetitions."""
         keys = np.unique(queries * num_answers + answers)
         sorted_queries, sorted_answers = np.divmod(keys, num_answers)
         first = np.flatnonzero(np.diff(sorted_queries, prepend=-1))
@@ -52,7 +52,7 @@ class Answers:
 
 
 def check_size(num_entities: int, num_relations: int) -> None:
-    """Raise an `InputError` where a triple does not fit into one 63-bit key."""
+    """Raise an `InputError` if there are too many entities and relations for a triple to fit into one 63-bit key."""
     if num_entities * num_entities * num_relations >= 2**63:
         raise InputError(
             f"{num_entities:,} entities and {num_relations:,} relations are too many: "
@@ -70,7 +70,7 @@ def distinct(triples: Triples, num_entities: int, num_relations: int) -> Triples
 
 
 class KnownFacts:
-    """Membership and both directions of look-up for a set of triples.
+    """A set of triples that can be looked up by head and relation, by relation and tail, or as a whole.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The knowledge graph: triples of ids per split, and the vocabularies that name them."""
+"""The knowledge graph: the triples of each split as ids, and the vocabularies that name the ids."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transa.data.table import TripleTable
+from transa.data.triple_table import TripleTable
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
 
@@ -42,9 +42,11 @@ class KnowledgeGraph:
     train, valid, test
         Rows of (head, relation, tail) ids, int32, read-only, in the order of the source, repeated lines included.
     valid_labels, test_labels
-        1 (true) or -1 (false) for each row, where the source has labels.
+        1 (true) or -1 (false) for each row, if the source has labels.
     notes
-        What the readers had to say. No part of equality.
+        What a user should know about how the graph was read. No part of equality.
+    name
+        The dataset's name in the registry (``"fb15k"``) where the graph was loaded by name. No part of equality, and not saved.
 
     See Also
     --------
@@ -61,6 +63,7 @@ class KnowledgeGraph:
     valid_labels: Labels | None = None
     test_labels: Labels | None = None
     notes: tuple[str, ...] = ()
+    name: str | None = None
 
     def __post_init__(self) -> None:
         bounds = (len(self.entities), len(self.relations), len(self.entities))
@@ -130,8 +133,8 @@ class KnowledgeGraph:
         train, valid, test
             Whole numbers of shape (n, 3).
         entities, relations
-            Vocabularies, names in the order of their ids, or how many there are; without them, one more than the largest id.
-            What has no name is called by its number.
+            Vocabularies, names in the order of their ids, or how many there are. By default there is one more than the largest id,
+            and each is called by its number.
         valid_labels, test_labels
             1 or -1 for each triple.
         """
@@ -151,14 +154,16 @@ class KnowledgeGraph:
 
     @classmethod
     def from_tables(cls, tables: dict[Split, TripleTable], listed: Sequence[str] = ()) -> KnowledgeGraph:
-        """Give ids to named triples: the position of a name in sorted order, whatever the order of the lines.
+        """Build a graph from named triples.
+
+        The id of a name is its position in sorted order, whatever the order of lines.
 
         Parameters
         ----------
         tables
-            The triples of each split; those of train are `trainable`.
+            The triples of each split; no row of train is labelled false.
         listed
-            Further entities, which may occur in no triple.
+            Further entities, whether they occur in triples or not.
         """
         present = [split for split in SPLITS if split in tables]
         sides = [side for split in present for side in (tables[split].heads, tables[split].tails)]
@@ -173,7 +178,7 @@ class KnowledgeGraph:
             triples[split] = np.stack(columns, axis=1) if len(table) else _no_triples()
             labels[split] = table.labels
             notes += table.notes
-        last_to_first = [tables[split] for split in reversed(present)]  # what train says about a name counts most
+        last_to_first = [tables[split] for split in reversed(present)]  # names in train replace those in valid and test
         names = {key: name for table in last_to_first for key, name in table.names.items()}
         descriptions = {key: text for table in last_to_first for key, text in table.descriptions.items()}
         return cls(
@@ -214,7 +219,7 @@ class KnowledgeGraph:
         return triples
 
     def labels(self, split: Split) -> Labels | None:
-        """Return the labels of a split, or None where it has none."""
+        """Return the labels of a split, or None if it has none."""
         labels: Labels | None = None if split == "train" else getattr(self, f"{split}_labels")
         return labels
 
@@ -224,7 +229,7 @@ class KnowledgeGraph:
         return self.triples(split) if labels is None else self.triples(split)[labels == 1]
 
     def named(self, split: Split) -> pa.Table:
-        """Return a split as an Arrow table of keys, with a label column where there are labels."""
+        """Return a split as an Arrow table with columns head, relation and tail, and label if there are labels."""
         columns = {
             name: vocabulary.keys.take(pa.array(ids))
             for name, vocabulary, ids in zip(
@@ -252,7 +257,7 @@ class KnowledgeGraph:
         return self.known("train")
 
     def statistics(self) -> GraphStatistics:
-        """Count what the graph holds, relation by relation, and what leaks from train into test."""
+        """Count entities, triples and relations, and the test triples that leak from train."""
         from transa.data.statistics import GraphStatistics
 
         return GraphStatistics.of(self)
@@ -265,13 +270,13 @@ class KnowledgeGraph:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the graph to a folder of Parquet files that `transa.load` reads back id for id."""
-        from transa.data.writers import write
+        from transa.data.writing import write
 
-        return write(self, Path(path), format="parquet", overwrite=overwrite)
+        return write(self, path, format="parquet", overwrite=overwrite)
 
 
 def _frozen(array: npt.NDArray[Any]) -> Any:
-    array = np.ascontiguousarray(array).view()  # freezing must not reach the caller's own array
+    array = np.ascontiguousarray(array).view()  # so that the caller's own array stays writeable
     array.flags.writeable = False
     return array
 

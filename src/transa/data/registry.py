@@ -1,24 +1,24 @@
-"""The benchmark datasets: their names, where they are looked for, and where they come from."""
+"""The benchmark datasets: their names and sizes, where they are on this machine, and where they are downloaded from."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import platformdirs
 
 from transa.data.download import DownloadError, download
 from transa.errors import InputError, TransaError
 
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
-#: Names a folder that holds datasets, one folder each; it is asked before the cache and the network.
+#: The environment variable that names a folder of datasets, one folder each. It comes before the cache and the network.
 ENVIRONMENT = "TRANSA_DATA"
+
+
+FileProgress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Dataset:
     name
         As people write it.
     entities, relations, train, valid, test
-        Its size; valid and test count labelled negatives too.
+        How many it has of each; valid and test count labelled negatives too.
     source
         Who made it.
     files
-        What to download; nothing for the datasets shipped with the package.
+        What to download; empty for the datasets that the package contains.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Dataset:
 
     @property
     def embedded(self) -> bool:
-        """Whether the package ships it."""
+        """Whether the package contains it."""
         return not self.files
 
 
@@ -134,50 +134,43 @@ _ALIASES = {"kinships": "kinship", "wordnet18": "wn18", "wordnet11": "wn11", "wo
 
 
 def canonical(name: str) -> str | None:
-    """Return the registry's spelling of a dataset's name, or None: FB15k-237, fb15k_237 and "FB15K 237" are the same."""
+    """Return the registry's spelling of a dataset's name, or None: FB15k-237, fb15k_237 and FB15K 237 all mean the same one."""
     squeezed = _squeeze(name)
     known = {_squeeze(key): key for key in DATASETS} | _ALIASES
     return known.get(squeezed) if not set(name) & {"/", "\\", "."} else None
 
 
-def locate(name: str) -> Path:
-    """Return the folder of a dataset: in ``$TRANSA_DATA``, in the package, in the user's cache, or downloaded into that.
+def locate(name: str, progress: FileProgress | None = None) -> Path:
+    """Return the folder of a dataset: in ``$TRANSA_DATA``, in the package or in the user's cache, after a download if need be.
 
     Parameters
     ----------
     name
         The registry's spelling.
+    progress
+        Called while a file is downloaded: with its name, the bytes that have arrived, and those expected (None if the server does
+        not say).
     """
     place = whereabouts(name)
     if place is not None:
         return place
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
     dataset, folder = DATASETS[name], cache_folder() / name
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        for file in dataset.files:
-            bar = progress.add_task(f"{dataset.name}/{file.name}", total=None)
-            try:
-                download(file.url, folder / file.name, file.sha256, partial(_advance, progress, bar))
-            except DownloadError as error:
-                wanted = ", ".join(other.name for other in dataset.files)
-                raise TransaError(
-                    f"{dataset.name} could not be downloaded: {error}\n"
-                    f"Without a network, put {wanted} into {folder}, or into the folder {dataset.name} of a folder that the "
-                    f"environment variable {ENVIRONMENT} names."
-                ) from None
+    for file in dataset.files:
+        shown = None if progress is None else partial(progress, f"{dataset.name}/{file.name}")
+        try:
+            download(file.url, folder / file.name, file.sha256, shown)
+        except DownloadError as error:
+            wanted = ", ".join(other.name for other in dataset.files)
+            raise TransaError(
+                f"{dataset.name} could not be downloaded: {error}\n"
+                f"Without a network, put {wanted} into {folder}, or into the folder {dataset.name} of a folder that the "
+                f"environment variable {ENVIRONMENT} names."
+            ) from None
     return folder
 
 
-def _advance(progress: Progress, bar: TaskID, done: int, total: int | None) -> None:
-    progress.update(bar, completed=done, total=total)
-
-
 def whereabouts(name: str) -> Path | None:
-    """Return the folder that holds a dataset on this machine, or None where it must be downloaded first."""
+    """Return the folder that holds a dataset on this machine, or None if it must be downloaded first."""
     given = os.environ.get(ENVIRONMENT)
     if given:
         root = Path(given)

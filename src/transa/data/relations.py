@@ -1,4 +1,4 @@
-"""What the relations of a graph are like."""
+"""Statistics of relations: their categories, and which of them repeat each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CATEGORIES: tuple[Category, ...] = ("1-1", "1-N", "N-1", "N-N")
 #: From this many tails per head (heads per tail) on, a side counts as "N" (Bordes et al. 2013).
 MANY = 1.5
 
-#: Two relations count as duplicates or inverses where this share of either's pairs is also the other's.
+#: Two relations are duplicates or inverses of each other if they share at least this part of the pairs of both.
 OVERLAP = 0.8
 
 
@@ -52,13 +52,13 @@ class RelationStatistics:
 
     @property
     def head_probability(self) -> npt.NDArray[np.float64]:
-        """Tph / (tph + hpt): how often bern sampling replaces the head. 1/2 for a relation without triples."""
+        """The probability tph / (tph + hpt) that bern sampling replaces the head; 1/2 for a relation without triples."""
         both = self.tails_per_head + self.heads_per_tail
         return np.where(both > 0, self.tails_per_head / np.where(both > 0, both, 1), 0.5)
 
     @property
     def categories(self) -> list[Category]:
-        """1-1, 1-N, N-1 or N-N: the head's side from hpt, the tail's from tph, against 1.5."""
+        """1-1, 1-N, N-1 or N-N for each relation. The head's side is N if hpt is at least 1.5, the tail's side if tph is."""
         return [
             CATEGORIES[2 * (heads >= MANY) + (tails >= MANY)]
             for heads, tails in zip(self.heads_per_tail, self.tails_per_head, strict=True)
@@ -76,7 +76,7 @@ class RelatedPair:
     kind
         ``"duplicate"``: (h, t) of one are (h, t) of the other; ``"inverse"``: (h, t) of one are (t, h) of the other.
     shares
-        The part of the first's pairs that is also the second's, and the other way round.
+        The part of the first relation's pairs that the second has too, and the part of the second's that the first has.
     """
 
     first: int
@@ -86,9 +86,9 @@ class RelatedPair:
 
 
 def related_pairs(triples: Triples, num_entities: int, num_relations: int) -> list[RelatedPair]:
-    """Find duplicate, inverse and symmetric relations: at least `OVERLAP` of the pairs of both.
+    """Find duplicate, inverse and symmetric relations, which share at least `OVERLAP` of the pairs of both.
 
-    Such pairs are what FB15K and WN18 leak from train into test (Toutanova and Chen 2015; Akrami et al. 2020).
+    Through such relations, FB15K and WN18 leak answers from train into test (Toutanova and Chen 2015; Akrami et al. 2020).
     """
     from scipy import sparse
 
@@ -112,7 +112,7 @@ def related_pairs(triples: Triples, num_entities: int, num_relations: int) -> li
 
 
 def leaked(train: Triples, test: Triples, pairs: list[RelatedPair], num_entities: int) -> int:
-    """Count the test triples whose answer stands in train under an inverse, duplicate or symmetric relation."""
+    """Count the test triples that train holds under an inverse, duplicate or symmetric relation."""
     if not len(test) or not pairs:
         return 0
 

@@ -1,4 +1,4 @@
-"""Cutting a graph of one piece into train, valid and test."""
+"""Split a graph into train, valid and test."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from transa.errors import InputError
 def split_graph(graph: KnowledgeGraph, fractions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0) -> KnowledgeGraph:
     """Split the training triples so that every entity and relation of valid and test occurs in train.
 
-    Repeated triples are dropped first, since a copy in another split would give the answer away. In a random order, the first
-    triple of each entity and of each relation goes to train; valid and test are drawn from the rest. Where the rest is too small
-    they come out smaller than asked for, in proportion, and a note says so.
+    Repeated triples are dropped first, since a copy in another split would give the answer away. Then the triples are shuffled. The
+    first triple of each entity and of each relation goes to train; valid and test are drawn from the rest. If the rest is too small,
+    valid and test become smaller than asked for, in proportion, and a note says so.
 
     Parameters
     ----------

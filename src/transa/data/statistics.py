@@ -1,4 +1,4 @@
-"""A graph in numbers: sizes, relations, and what leaks from train into test."""
+"""Statistics of a graph: its sizes, its relations, and how many test triples leak from train."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from transa.data.relations import CATEGORIES, RelatedPair, RelationStatistics, l
 
 @dataclass(frozen=True, eq=False)
 class GraphStatistics:
-    """What `transa stats` shows.
+    """The figures that ``transa stats`` shows.
 
     Attributes
     ----------
     entities
-        Entities listed, and with them those that occur in no triple.
+        All entities, including those that occur in no triple.
     entities_in_triples
         Entities that occur in at least one triple of any split.
     relations
@@ -38,7 +38,7 @@ class GraphStatistics:
     related
         Duplicate, inverse and symmetric relations on train.
     leaked
-        Test triples whose answer train holds under a related relation.
+        Test triples that train holds under a related relation.
     """
 
     graph: KnowledgeGraph
@@ -55,12 +55,12 @@ class GraphStatistics:
 
     @property
     def atpe(self) -> float:
-        """Averaged triple number per entity: the true triples of all splits over the listed entities."""
+        """Average triples per entity: the true triples of all splits, divided by the number of entities."""
         return sum(self.triples.values()) / max(self.entities, 1)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> GraphStatistics:
-        """Count."""
+        """Compute the statistics of a graph."""
         entities, relations = len(graph.entities), len(graph.relations)
         everything = np.concatenate([graph.triples(split) for split in SPLITS])
         related = related_pairs(graph.train, entities, relations)
@@ -79,7 +79,7 @@ class GraphStatistics:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values, names in place of ids."""
+        """Return everything as plain Python values, with names instead of ids."""
         name = self.graph.relations.__getitem__
         categories = self.per_relation.categories
         test = max(self.triples["test"], 1)

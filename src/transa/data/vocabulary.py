@@ -1,4 +1,4 @@
-"""Names and their ids, both ways."""
+"""The names of entities or relations, and their ids."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from transa.errors import InputError, quote, suggest
 class Vocabulary:
     """The entities or the relations of a graph: position `i` holds the key of id `i`.
 
-    The keys identify (``/m/027rn``); readable names (``Dominican Republic``) and descriptions may stand beside them. All are
-    Arrow arrays, several times smaller than Python strings; the dictionary for look-ups is built when first asked for.
+    A key identifies an entity or relation (``/m/027rn``). Beside it there may be a readable name (``Dominican Republic``) and a
+    description. All are Arrow arrays, which are several times smaller than Python strings. The dictionary for look-ups is built when
+    it is first needed.
 
     Parameters
     ----------
     keys
         Distinct, not blank.
     names, descriptions
-        One for each key, None where there is none.
+        One for each key; None for a key without one.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Vocabulary:
         Raises
         ------
         InputError
-            If there is no such key; names the nearest ones.
+            If there is no such key; the message suggests similar ones.
         """
         try:
             return self._positions[key]
@@ -100,18 +101,18 @@ class Vocabulary:
         return np.fromiter((self.id(key) for key in keys), dtype=np.int32)
 
     def name(self, position: int) -> str:
-        """Return the readable name of an id, or its key where it has none."""
+        """Return the readable name of an id, or its key if it has no name."""
         name = None if self.names is None else self.names[position].as_py()
         return self[position] if name is None else name
 
     def to_table(self) -> pa.Table:
-        """Return the keys, and names and descriptions where there are any, as an Arrow table."""
+        """Return the keys, and the names and descriptions if there are any, as an Arrow table."""
         columns = {"key": self.keys, "name": self.names, "description": self.descriptions}
         return pa.table({name: column for name, column in columns.items() if column is not None})
 
     @classmethod
     def from_table(cls, table: pa.Table) -> Vocabulary:
-        """Return the vocabulary that `to_table` gave."""
+        """Return the vocabulary of a table that `to_table` made."""
         names, descriptions = (
             table[column] if column in table.column_names else None for column in ("name", "description")
         )

@@ -19,12 +19,12 @@ import torch
 
 from transa.data.graph import KnowledgeGraph, Labels, Split, Triples
 from transa.data.relations import by_relation
+from transa.data.result_files import write_table
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
 from transa.evaluation.calibration import Calibrator, Method, Reliability, brier_score, calibrator_class
 from transa.evaluation.labelled import LabelledTriples
 from transa.evaluation.measures import average_precision, decision_measures, roc_auc, wilson_interval
-from transa.evaluation.tables import write_table
 from transa.models import Model
 
 #: Triples that are scored at a time.

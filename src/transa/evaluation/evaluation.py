@@ -15,13 +15,13 @@ import pyarrow as pa
 from transa.data.facts import KnownFacts
 from transa.data.graph import SPLITS, KnowledgeGraph, Split
 from transa.data.relations import CATEGORIES, Category, RelationStatistics, by_relation
+from transa.data.result_files import write_table
 from transa.data.statistics import unseen_rows
 from transa.errors import InputError
 from transa.evaluation.classification import check_sizes, finite_scores
 from transa.evaluation.link_prediction import HITS, LinkPrediction, Ties, link_prediction
 from transa.evaluation.queries import SIDES, Queries
 from transa.evaluation.ranking import Callback, Ranker
-from transa.evaluation.tables import write_table
 from transa.models import Model
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from transa.data.formats import read_file
 from transa.data.graph import Triples
-from transa.data.readers.folder import read_file
 from transa.errors import InputError
 from transa.inference.trained import Trained
 

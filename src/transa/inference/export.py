@@ -11,10 +11,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from transa.data.readers.rdf import FORMATS as RDF_FORMATS
-from transa.data.readers.rdf import SCHEME, term
+from transa.data.formats.rdf import SCHEME, check_installed, serialize, term
+from transa.data.result_files import check_target
 from transa.errors import InputError, quote
-from transa.evaluation.tables import check_target
 from transa.inference.check import Checks
 from transa.inference.residual import metric_of
 from transa.inference.trained import Trained
@@ -54,6 +53,8 @@ def export(trained: Trained, path: Path, *, facts: Checks | None = None, overwri
     suffix = path.suffix.lower()
     if suffix in FACTS and facts is None:
         raise InputError("RDF holds predicted facts, and none were given", path=path)
+    if suffix in FACTS:
+        check_installed()
     words = _words(trained, path) if suffix in (".txt", ".vec") else []
     with atomic_file(path, overwrite=overwrite) as file:
         if suffix == ".parquet":
@@ -135,4 +136,4 @@ def _write_rdf(facts: Checks, file: BinaryIO, suffix: str) -> None:
                     literal = rdf.Literal(repr(value), datatype=rdf.NamedNode(DOUBLE))
                     yield rdf.Triple(node, rdf.NamedNode(f"{SCHEME}{name}"), literal)
 
-    rdf.serialize(statements(), file, format=RDF_FORMATS[suffix])
+    serialize(statements(), file, suffix)

@@ -279,7 +279,7 @@ def read_questions(path: Path) -> list[Question]:
     InputError
         If a column is missing, or a row does not leave exactly one of them empty.
     """
-    from transa.inference.tables import read_columns
+    from transa.data.name_files import read_columns
 
     questions = []
     for line, row in read_columns(path, PLACES):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from transa.data import load
-from transa.data.readers.openke import read_openke
+from transa.data.formats.openke import OpenKE
 from transa.errors import InputError
 
 FOLDER = {
@@ -23,7 +23,7 @@ def read(tmp_path):
         for name, content in (FOLDER | {f"{stem}.txt": content for stem, content in changes.items()}).items():
             if content is not None:
                 (tmp_path / name).write_bytes(content.encode())
-        return read_openke(tmp_path)
+        return OpenKE().read(tmp_path)
 
     return read
 

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from transa.data import KnowledgeGraph, Vocabulary, load, write
-from transa.data import writers as writers_module
-from transa.data.readers.rows import MAX_LINE
-from transa.data.writers import write_file
+from transa.data import KnowledgeGraph, Vocabulary, load, split_folder, write
+from transa.data.formats import delimited, openke
+from transa.data.formats.saved import SavedGraph
+from transa.data.text_files import MAX_LINE
+from transa.data.writing import write_file
 from transa.errors import InputError
 
 TRIPLES = [("ada", "knows", "bob"), ("bob", "knows", "eve"), ("ada", "likes", "eve")]
@@ -302,7 +303,8 @@ def test_gz_files_are_plain_gzip(tmp_path):
 
 
 def test_large_graphs_are_written_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(writers_module, "CHUNK", 7)
+    monkeypatch.setattr(delimited, "CHUNK", 7)
+    monkeypatch.setattr(openke, "CHUNK", 7)
     rng = np.random.default_rng(0)
     ids = np.stack([rng.integers(0, 9, 50), rng.integers(0, 2, 50), rng.integers(0, 9, 50)], axis=1)
     ids[:9, 0], ids[:2, 1] = np.arange(9), np.arange(2)
@@ -387,7 +389,9 @@ def test_suffixes_that_cannot_be_written_are_refused(tmp_path, name):
 
 
 def test_an_unknown_format_is_refused(tmp_path):
-    with pytest.raises(InputError, match="unknown format 'xml'; expected one of parquet, tsv"):
+    with pytest.raises(
+        InputError, match="unknown format 'xml'; expected one of tsv, csv, parquet, nt, ttl, rdf, openke"
+    ):
         write(GRAPH, tmp_path / "graph", format="xml")
 
 
@@ -432,13 +436,13 @@ def test_a_file_is_replaced_only_on_request(tmp_path):
 @pytest.mark.parametrize("kind", ["tsv", "parquet"])
 def test_a_failed_write_leaves_the_old_folder_and_nothing_else(tmp_path, monkeypatch, kind, failure):
     write(GRAPH, tmp_path / "graph", format=kind)
-    function = "_write_side_files" if kind == "tsv" else "_write_own"
 
-    def fail(graph, folder, **rest):
-        (folder / "train.tsv").write_text("half")
+    def fail(*arguments):
+        (arguments[-1] / "train.tsv").write_text("half")
         raise failure
 
-    monkeypatch.setattr(writers_module, function, fail)
+    place, function = (split_folder, "_write_list") if kind == "tsv" else (SavedGraph, "write")
+    monkeypatch.setattr(place, function, fail)
     with pytest.raises(InputError if isinstance(failure, OSError) else type(failure)):
         write(KnowledgeGraph.from_triples([("x", "y", "z")]), tmp_path / "graph", format=kind, overwrite=True)
     assert [entry.name for entry in tmp_path.iterdir()] == ["graph"]
@@ -449,11 +453,11 @@ def test_a_failed_write_leaves_the_old_folder_and_nothing_else(tmp_path, monkeyp
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, name):
     (tmp_path / name).write_text("old")
 
-    def fail(graph, splits, file, *rest):
+    def fail(self, graph, splits, file):
         file.write(b"half a line")
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(writers_module, "_write_text", fail)
+    monkeypatch.setattr(delimited.Tsv, "write", fail)
     with pytest.raises(RuntimeError, match="boom"):
         write_file(GRAPH, tmp_path / name, ["train"], overwrite=True)
     assert [entry.name for entry in tmp_path.iterdir()] == [name]

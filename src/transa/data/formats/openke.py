@@ -13,35 +13,61 @@ from pathlib import Path
 
 import numpy as np
 
+from transa.data.formats.base import FolderFormat
 from transa.data.graph import SPLITS, KnowledgeGraph, Triples
-from transa.data.readers.rows import text_lines
+from transa.data.text_files import is_one_field, text_lines, write_lines
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError, quote
+
+#: Rows that are turned into text at a time.
+CHUNK = 1 << 16
 
 _DIGITS = re.compile(r"[0-9\s]*", re.ASCII)
 
 
-def is_openke(folder: Path) -> bool:
-    """Tell whether a folder looks like one of OpenKE's."""
-    return (folder / "train2id.txt").exists() or (folder / "entity2id.txt").exists()
+class OpenKE(FolderFormat):
+    """Folders that OpenKE reads."""
 
+    name = "openke"
+    description = "entity2id.txt, relation2id.txt, train2id.txt, ... of OpenKE"
+    files = tuple(f"{kind}2id.txt" for kind in ("entity", "relation", *SPLITS))
 
-def read_openke(folder: Path) -> KnowledgeGraph:
-    """Read an OpenKE folder."""
-    for name in ("entity2id.txt", "relation2id.txt", "train2id.txt"):
-        if not (folder / name).exists():
-            raise InputError(f"an OpenKE folder needs {name}", path=folder)
-    entities = _read_vocabulary(folder / "entity2id.txt")
-    relations = _read_vocabulary(folder / "relation2id.txt")
-    bounds = (len(entities), len(entities), len(relations))
-    triples = {
-        split: _read_triples(folder / f"{split}2id.txt", bounds)
-        for split in SPLITS
-        if (folder / f"{split}2id.txt").exists()
-    }
-    return KnowledgeGraph.from_ids(
-        triples["train"], triples.get("valid"), triples.get("test"), entities=entities, relations=relations
-    )
+    def is_mine(self, folder: Path) -> bool:
+        """Tell whether there is a file of entities or of training triples."""
+        return (folder / "train2id.txt").exists() or (folder / "entity2id.txt").exists()
+
+    def read(self, folder: Path) -> KnowledgeGraph:
+        """Read a folder; its ids are kept."""
+        for name in ("entity2id.txt", "relation2id.txt", "train2id.txt"):
+            if not (folder / name).exists():
+                raise InputError(f"an OpenKE folder needs {name}", path=folder)
+        entities = _read_vocabulary(folder / "entity2id.txt")
+        relations = _read_vocabulary(folder / "relation2id.txt")
+        bounds = (len(entities), len(entities), len(relations))
+        triples = {
+            split: _read_triples(folder / f"{split}2id.txt", bounds)
+            for split in SPLITS
+            if (folder / f"{split}2id.txt").exists()
+        }
+        return KnowledgeGraph.from_ids(
+            triples["train"], triples.get("valid"), triples.get("test"), entities=entities, relations=relations
+        )
+
+    def write(self, graph: KnowledgeGraph, folder: Path) -> None:
+        """Write vocabularies and triples, each file with its count in the first line."""
+        for kind, vocabulary in (("entity", graph.entities), ("relation", graph.relations)):
+            for name in vocabulary:
+                if not is_one_field(name):
+                    raise InputError(f"the name {quote(name)} holds a tab or a line end, which OpenKE files cannot")
+            lines = (f"{name}\t{index}" for index, name in enumerate(vocabulary))
+            write_lines(folder / f"{kind}2id.txt", chain([str(len(vocabulary))], lines))
+        for split in SPLITS:
+            triples = graph.triples(split)
+            with (folder / f"{split}2id.txt").open("w", encoding="utf-8", newline="\n") as file:
+                file.write(f"{len(triples)}\n")
+                for start in range(0, len(triples), CHUNK):
+                    rows = triples[start : start + CHUNK].tolist()
+                    file.write("".join(f"{head} {tail} {relation}\n" for head, relation, tail in rows))
 
 
 def _counted_lines(path: Path) -> tuple[int, Iterator[tuple[int, str]]]:

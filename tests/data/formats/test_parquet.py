@@ -7,8 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from transa.data import load
-from transa.data.readers.delimited import TextOptions
-from transa.data.readers.parquet import read_parquet
+from transa.data.formats import ReadOptions, read_file
 from transa.errors import InputError
 
 HEADS, RELATIONS, TAILS = ["a", "b", "a"], ["r", "s", "r"], ["b", "c", "c"]
@@ -25,7 +24,7 @@ def read(tmp_path):
 
     def read(data: dict, **options):
         pq.write_table(pa.table(data), tmp_path / "x.parquet")
-        return read_parquet(tmp_path / "x.parquet", TextOptions(**options))
+        return read_file(tmp_path / "x.parquet", ReadOptions(**options))
 
     return read
 
@@ -56,7 +55,7 @@ def test_whole_numbers_are_names(read, kind):
 
 def test_several_row_groups_are_one_table(tmp_path):
     pq.write_table(pa.table({"x": HEADS, "y": RELATIONS, "z": TAILS}), tmp_path / "x.parquet", row_group_size=1)
-    assert rows(read_parquet(tmp_path / "x.parquet")) == EXPECTED
+    assert rows(read_file(tmp_path / "x.parquet")) == EXPECTED
 
 
 def test_usual_names_tell_the_columns_and_the_label(read):
@@ -87,19 +86,19 @@ def test_frames_written_by_pandas_and_polars_are_read(tmp_path):
     frame.set_index(pd.Index([7, 3, 9])).astype("category").to_parquet(tmp_path / "index.parquet")
     pl.DataFrame(EXPECTED, schema=["x", "y", "z"], orient="row").write_parquet(tmp_path / "polars.parquet")
     for name in ("pandas", "index", "polars"):
-        assert rows(read_parquet(tmp_path / f"{name}.parquet")) == EXPECTED
+        assert rows(read_file(tmp_path / f"{name}.parquet")) == EXPECTED
 
 
 def test_an_index_that_is_asked_for_is_a_column(tmp_path):
     frame = pd.DataFrame(EXPECTED, columns=["head", "relation", "tail"]).set_index("head")
     frame.to_parquet(tmp_path / "x.parquet")
-    assert rows(read_parquet(tmp_path / "x.parquet")) == EXPECTED
+    assert rows(read_file(tmp_path / "x.parquet")) == EXPECTED
 
 
 def test_the_folder_of_a_file_is_no_column(tmp_path):
     (tmp_path / "label=1").mkdir()
     pq.write_table(pa.table({"x": HEADS, "y": RELATIONS, "z": TAILS}), tmp_path / "label=1" / "x.parquet")
-    table = read_parquet(tmp_path / "label=1" / "x.parquet")
+    table = read_file(tmp_path / "label=1" / "x.parquet")
     assert rows(table) == EXPECTED
     assert table.labels is None
 

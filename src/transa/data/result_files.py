@@ -1,4 +1,4 @@
-"""Tables of results as files."""
+"""Write a table of results to a .csv, .tsv or .parquet file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
+from transa.data.streams import check_suffix
 from transa.errors import InputError
 from transa.storage import atomic_file
 
+#: The suffixes of files that hold a table, written here and read by `transa.data.name_files`.
 SUFFIXES = (".csv", ".tsv", ".parquet")
 
 #: Rows that are turned into text at a time.
@@ -19,10 +21,11 @@ CHUNK = 1 << 14
 
 
 def check_target(path: Path, suffixes: tuple[str, ...] = SUFFIXES, *, overwrite: bool = False) -> None:
-    """Raise an `InputError` where a file cannot be written: to be called before the work whose result it is to hold."""
-    if path.suffix.lower() not in suffixes:
-        known = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
-        raise InputError(f"unknown suffix {path.suffix!r}; expected {known}", path=path)
+    """Raise an `InputError` where a file cannot be written.
+
+    Call it before the work whose result the file is to hold, so that nobody waits for a result that is then lost.
+    """
+    check_suffix(path, path.suffix.lower(), suffixes)
     if not path.parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist", path=path)
     if path.exists() and not overwrite:
@@ -30,7 +33,7 @@ def check_target(path: Path, suffixes: tuple[str, ...] = SUFFIXES, *, overwrite:
 
 
 def write_table(table: pa.Table, path: Path, *, overwrite: bool = False) -> Path:
-    """Write a table to a .csv, .tsv or .parquet file; numbers keep all their digits, and what is missing is left empty."""
+    """Write a table. In text, numbers keep all their digits, and a missing value is an empty field."""
     check_target(path, overwrite=overwrite)
     with atomic_file(path, overwrite=overwrite) as file:
         if path.suffix.lower() == ".parquet":

@@ -1,4 +1,4 @@
-"""Triples by name: what readers hand over, before names become ids."""
+"""Triples by name, as a format reads them, before names become ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = pa.dictionary(pa.int32(), pa.string())
 
 @dataclass(frozen=True)
 class TripleTable:
-    """Heads, relations and tails as dictionary-encoded Arrow columns, with labels where the source has them.
+    """Heads, relations and tails as dictionary-encoded Arrow columns, with labels if the source has them.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class TripleTable:
     names, descriptions
         Readable names and descriptions by key, for entities and relations alike.
     notes
-        What the user should know about the reading: lines skipped, a header recognised.
+        What a user should know about how the file was read: that lines were skipped, that a header was recognised.
     """
 
     heads: pa.ChunkedArray
@@ -48,7 +48,7 @@ class TripleTable:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[Any]]) -> TripleTable:
-        """Collect ``(head, relation, tail)`` or ``(head, relation, tail, label)`` rows, names being anything with a `str`."""
+        """Collect rows of ``(head, relation, tail)`` or ``(head, relation, tail, label)``; names are turned into strings."""
         builder = TableBuilder()
         labels = array("b")
         for number, row in enumerate(rows, start=1):
@@ -86,7 +86,7 @@ class TripleTable:
         return cls(heads, relations, tails, labels=labels)
 
     def trainable(self, path: Path | None = None) -> TripleTable:
-        """Return the same table if no row is labelled false; `path` is where it comes from."""
+        """Return the table itself, or raise an `InputError` that names `path` if a row is labelled false."""
         if self.labels is not None and (self.labels == -1).any():
             row = int(np.argmax(self.labels == -1)) + 1
             raise InputError("a triple labelled -1 (false) cannot be trained on", path=path, line=row, unit="row")
@@ -126,12 +126,12 @@ class TableBuilder:
 
 
 def is_unicode(text: str) -> bool:
-    """Tell whether a text can be written down; half of a surrogate pair cannot."""
+    """Tell whether a text can be encoded; half of a surrogate pair cannot."""
     return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def index_columns(schema: pa.Schema) -> list[str]:
-    """Return the columns that hold no data of the user but the row labels of a pandas frame."""
+    """Return the columns that hold the index of a pandas frame, which is no data of the user's."""
     try:
         metadata = schema.pandas_metadata
     except (ValueError, RecursionError):
@@ -146,9 +146,7 @@ def _encode(column: pa.ChunkedArray, name: str, path: Path | None) -> pa.Chunked
         raise InputError(f"column {name!r} holds {kind}; expected strings or whole numbers", path=path)
     chunks, rows = [], 0
     for chunk in column.chunks:  # one at a time: the strings of a chunk are gone before the next one's are made
-        if isinstance(
-            chunk, pa.DictionaryArray
-        ):  # of any strings; some kinds cannot be decoded before they are converted
+        if isinstance(chunk, pa.DictionaryArray):  # some kinds of strings cannot be decoded before they are converted
             chunk = pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
         strings = chunk.cast(pa.string())
         encoded = strings.dictionary_encode().cast(NAMES)

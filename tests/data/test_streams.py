@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from transa.data import load
-from transa.data.readers.streams import check_exists, format_suffix, open_bytes, stem
+from transa.data.streams import check_exists, format_suffix, open_bytes, stem
 from transa.errors import InputError
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from transa.data.readers.rows import MAX_LINE, records, text_lines
+from transa.data.text_files import MAX_LINE, records, text_lines
 from transa.errors import InputError
 
 

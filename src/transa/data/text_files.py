@@ -1,16 +1,16 @@
-"""Delimited text, record by record, with the line of everything that is wrong.
+"""Text files: their lines and their delimited records, read with care so that every error names a line.
 
-This is the careful way: the `csv` module in strict mode over lines that are checked one by one. `delimited` takes a faster way
-where the text is plain, and comes here where it is not, so that what this module accepts is what the package accepts.
+`records` is the `csv` module in strict mode over lines that are checked one by one. `transa.data.formats.delimited` has a faster reader
+for plain text and uses this one for the rest, so that what this module accepts is what the package accepts.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from transa.data.readers.streams import open_bytes, reading
+from transa.data.streams import open_bytes, reading
 from transa.errors import InputError, quote
 
 #: The longest name, in characters.
@@ -22,9 +22,9 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def text_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file with their ends; a byte-order mark at the start is dropped.
+    """Yield the lines of a UTF-8 file, plain or compressed, with their ends. A byte-order mark at the start is dropped.
 
-    Lines end in LF, CR LF or CR, as everywhere in this package, so that both ways of reading see the same ones.
+    Lines end in LF, CR LF or CR, as everywhere in this package, so that the fast and the careful reader see the same ones.
     """
     for number, line in enumerate(_byte_lines(path), start=1):
         if number == 1:
@@ -43,8 +43,22 @@ def text_lines(path: Path) -> Iterator[str]:
             raise InputError(f"invalid UTF-8: {wrong}", path=path, line=number) from None
 
 
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines that `text_lines` reads back; they hold no line ends."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for line in lines:
+            if "\0" in line or len(line.encode()) >= MAX_LINE:
+                raise InputError(f"{quote(line)} holds a NUL character or is too long for a text file; use parquet")
+            file.write(f"{line}\n")
+
+
+def is_one_field(name: str) -> bool:
+    """Tell whether a name fits between tabs in a line without quotes."""
+    return not any(mark in name for mark in "\t\n\r\ufeff")
+
+
 def _byte_lines(path: Path) -> Iterator[bytes]:
-    """Yield lines with their ends, and of one that is longer than `MAX_LINE` only a piece that is longer too."""
+    """Yield lines with their ends. A line longer than `MAX_LINE` comes as a first piece that is also longer, and is the last one."""
     rest = b""
     with reading(path), open_bytes(path) as file:
         while block := file.readline(MAX_LINE + 1):
@@ -52,9 +66,8 @@ def _byte_lines(path: Path) -> Iterator[bytes]:
                 yield block
                 continue
             lines = (rest + block).splitlines(keepends=True)
-            rest = (
-                b"" if block.endswith(b"\n") else lines.pop()
-            )  # without LF, the last line may go on in the next block
+            # Without LF, the last line may go on in the next block.
+            rest = b"" if block.endswith(b"\n") else lines.pop()
             yield from lines
             if len(rest) > MAX_LINE:
                 break

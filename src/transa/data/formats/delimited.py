@@ -1,4 +1,8 @@
-"""TSV, CSV and other delimited text."""
+"""TSV, CSV and other delimited text.
+
+Two readers share the work. Arrow reads plain text fast, in parallel and block by block. Text that is not plain (quotes, a wrong number
+of columns, bad bytes) goes to a careful reader, which reads it or names the line that is wrong.
+"""
 
 from __future__ import annotations
 
@@ -6,75 +10,92 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from transa.data.readers.rows import MAX_NAME, records
-from transa.data.readers.streams import format_suffix, open_bytes, reading
-from transa.data.table import NAMES, TableBuilder, TripleTable
-from transa.errors import InputError, quote, suggest
+from transa.data.columns import chosen_columns, usual_columns
+from transa.data.formats.base import FileFormat, ReadOptions
+from transa.data.graph import KnowledgeGraph, Split
+from transa.data.streams import format_suffix, open_bytes, reading
+from transa.data.text_files import MAX_NAME, records
+from transa.data.triple_table import NAMES, TableBuilder, TripleTable
+from transa.data.vocabulary import Vocabulary
+from transa.errors import InputError, quote
 
 #: Delimiters tried in turn, by suffix; the first that gives at least three fields wins.
 DELIMITERS = {".tsv": "\t", ".csv": ",;\t|"}
 DEFAULT_DELIMITERS = "\t,;| "
 
-#: First lines recognised as headers.
-HEADERS = tuple(
-    (head, relation, tail)
-    for (head, tail), relations in {
-        ("head", "tail"): ("relation",),
-        ("h", "t"): ("r",),
-        ("subject", "object"): ("predicate", "relation"),
-        ("s", "o"): ("p",),
-        ("source", "target"): ("relation", "type", "edge"),
-        ("from", "to"): ("relation", "type", "edge"),
-    }.items()
-    for relation in relations
-)
-
-#: Fewer and larger blocks mean fewer dictionaries to merge; more and smaller ones, less memory.
+#: Bytes that Arrow reads at a time. Larger blocks leave fewer dictionaries to merge; smaller ones need less memory.
 BLOCK = 1 << 24
+#: Rows that are turned into text at a time.
+CHUNK = 1 << 16
 
 
-@dataclass(frozen=True)
-class TextOptions:
-    """How delimited text is to be read; None means: find out.
+class _Delimited(FileFormat):
+    """What TSV and CSV share: all but the delimiter that is written."""
 
-    Attributes
-    ----------
-    columns
-        Head, relation, tail and perhaps label, each the name in the header or the position counted from 0.
-    header
-        Whether the first line names the columns. By default, where columns are given by name or the line is a usual one, such as
-        ``head relation tail`` or ``subject predicate object``.
-    delimiter
-        One character.
-    quotes
-        Whether a field that starts with ``"`` is quoted, so that it may hold delimiters and line ends.
-    """
+    holds_labels = True
+    delimiter: ClassVar[str]
 
-    columns: tuple[str | int, ...] | None = None
-    header: bool | None = None
-    delimiter: str | None = None
-    quotes: bool = True
+    def read(self, path: Path, options: ReadOptions) -> TripleTable:
+        """Read delimited text, plain or compressed."""
+        layout = _layout(path, options)
+        table = _read_fast(path, layout) or _read_carefully(path, layout)
+        if layout.guessed:
+            table = table.with_note(f"{path}: the first line was taken as a header")
+        return table
 
-    def __post_init__(self) -> None:
-        if self.columns is not None and len(self.columns) not in (3, 4):
+    def write(self, graph: KnowledgeGraph, splits: Sequence[Split], file: BinaryIO) -> None:
+        """Write delimited text. CSV gets a header; TSV gets one only if its first triple would be taken for one."""
+        delimiter = self.delimiter
+        entities, relations = (_escaped(names, delimiter) for names in (graph.entities, graph.relations))
+        first = graph.triples(splits[0])[0]
+        labelled = graph.labels(splits[0]) is not None
+        opening = [graph.entities[first[0]], graph.relations[first[1]], graph.entities[first[2]]]
+        if delimiter == "," or usual_columns(opening) is not None:
+            file.write(delimiter.join(["head", "relation", "tail", *(["label"] if labelled else [])]).encode() + b"\n")
+        for split in splits:
+            triples, labels = graph.triples(split), graph.labels(split)
+            for start in range(0, len(triples), CHUNK):
+                rows = triples[start : start + CHUNK].tolist()
+                lines = [delimiter.join((entities[h], relations[r], entities[t])) for h, r, t in rows]
+                if labels is not None:
+                    marks = labels[start : start + CHUNK].tolist()
+                    lines = [f"{line}{delimiter}{mark}" for line, mark in zip(lines, marks, strict=True)]
+                file.write(("\n".join(lines) + "\n").encode())
+
+
+class Tsv(_Delimited):
+    """Text with tabs. `read_file` also takes it for files whose extension no format knows."""
+
+    name = "tsv"
+    description = "text with tabs; .txt may have other delimiters"
+    extensions = (".tsv", ".txt", "")
+    delimiter = "\t"
+
+
+class Csv(_Delimited):
+    """Text with commas and a header."""
+
+    name = "csv"
+    description = "text with commas and a header"
+    extensions = (".csv",)
+    delimiter = ","
+
+
+def _escaped(names: Vocabulary, delimiter: str) -> list[str]:
+    for name in names:
+        if "\0" in name or len(name) > MAX_NAME:
             raise InputError(
-                f"expected 3 or 4 columns (head, relation, tail, label), found {len(self.columns)}: {self.columns}"
+                f"the name {quote(name)} holds a NUL character or is too long for a text file; use parquet"
             )
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
-            raise InputError(f"the delimiter must be one character, found {quote(self.delimiter)}")
-        if self.header is False and self.by_name:
-            raise InputError(f"columns by name ({', '.join(map(str, self.columns or ()))}) need a header")
-
-    @property
-    def by_name(self) -> bool:
-        """Whether any column is given by its name."""
-        return any(isinstance(column, str) for column in self.columns or ())
+    special = (delimiter, '"', "\n", "\r", "\ufeff")
+    return ['"' + name.replace('"', '""') + '"' if any(mark in name for mark in special) else name for name in names]
 
 
 @dataclass(frozen=True)
@@ -88,54 +109,7 @@ class _Layout:
     columns: tuple[int, ...]
 
 
-def read_delimited(path: Path, options: TextOptions | None = None) -> TripleTable:
-    """Read delimited text, plain or compressed."""
-    layout = _layout(path, options or TextOptions())
-    table = _read_fast(path, layout) or _read_carefully(path, layout)
-    if layout.guessed:
-        table = table.with_note(f"{path}: the first line was taken as a header")
-    return table
-
-
-def usual_columns(fields: Sequence[str]) -> tuple[int, ...] | None:
-    """Return where head, relation, tail and perhaps label stand in a usual header, or None."""
-    lowered = [field.strip().lower() for field in fields]
-    for names in HEADERS:
-        if all(lowered.count(name) == 1 for name in names):
-            label = (lowered.index("label"),) if lowered.count("label") == 1 else ()
-            return (*(lowered.index(name) for name in names), *label)
-    return None
-
-
-def chosen_columns(
-    asked: Sequence[str | int], available: Sequence[str], *, path: Path, line: int | None = None
-) -> tuple[int, ...]:
-    """Return where the columns stand that a user asked for by name or position."""
-    positions: list[int] = []
-    for column in asked:
-        if isinstance(column, str):
-            found = [position for position, name in enumerate(available) if name == column]
-            if not found:
-                known = ", ".join(map(quote, available[:20]))
-                raise InputError(
-                    f"no column {quote(column)} among {known}{suggest(column, available)}", path=path, line=line
-                )
-            if len(found) > 1:
-                raise InputError(
-                    f"{len(found)} columns are called {quote(column)}; give its position", path=path, line=line
-                )
-            position = found[0]
-        elif 0 <= column < len(available):
-            position = column
-        else:
-            raise InputError(f"no column {column}: there are columns 0 to {len(available) - 1}", path=path, line=line)
-        if position in positions:
-            raise InputError(f"column {quote(column)} is asked for twice", path=path, line=line)
-        positions.append(position)
-    return tuple(positions)
-
-
-def _layout(path: Path, options: TextOptions) -> _Layout:
+def _layout(path: Path, options: ReadOptions) -> _Layout:
     delimiter, line, first = _sniff(path, options)
     usual = usual_columns(first)
     guessed = options.header is None and not options.by_name and usual is not None
@@ -145,14 +119,14 @@ def _layout(path: Path, options: TextOptions) -> _Layout:
     return _Layout(delimiter, options.quotes, header, guessed, plain_start, len(first), columns)
 
 
-def _sniff(path: Path, options: TextOptions) -> tuple[str, int, list[str]]:
+def _sniff(path: Path, options: ReadOptions) -> tuple[str, int, list[str]]:
     """Return the delimiter, and the first record under it with its line."""
     candidates = options.delimiter or DELIMITERS.get(format_suffix(path), DEFAULT_DELIMITERS)
     for delimiter in candidates:
         try:
             line, fields = next(records(path, delimiter, quoting=options.quotes), (0, []))
         except InputError:
-            continue  # quotes that do not fit this delimiter; if they fit none, the first one's error is raised below
+            continue  # the quotes do not fit this delimiter; if they fit none, the lines below raise the first one's error
         if len(fields) >= 3:
             return delimiter, line, fields
     line, fields = next(records(path, candidates[0], quoting=options.quotes), (0, []))
@@ -179,12 +153,12 @@ def _positions(
 
 
 def _read_fast(path: Path, layout: _Layout) -> TripleTable | None:
-    """Read plain text with Arrow, in parallel and block by block; None where anything about it is not plain."""
+    """Read plain text with Arrow, in parallel and block by block. Return None if anything about it is not plain."""
     if ord(layout.delimiter) > 127 or not layout.plain_start:
         return None
     every = [f"f{column}" for column in range(layout.width)]
     used = [every[column] for column in layout.columns]
-    # A quote in any column may hide delimiters and line ends, so the unused ones are looked at too where quotes count.
+    # A quote in any column may hide delimiters and line ends. So where quotes count, the unused columns are looked at too.
     unused = [name for name in every if name not in used] if layout.quotes else []
     with reading(path), open_bytes(path) as stream:
         try:
@@ -212,7 +186,7 @@ def _read_fast(path: Path, layout: _Layout) -> TripleTable | None:
 
 
 def _plain(names: pa.Array, layout: _Layout) -> bool:
-    """Tell whether names mean the same with and without care: no quotes to undo, nothing blank, NUL or overlong."""
+    """Tell whether the careful reader would read the same names: there is no quote to undo, no blank, NUL or overlong name."""
     doubtful = pc.equal(pc.utf8_trim_whitespace(names), "")
     doubtful = pc.or_(doubtful, pc.match_substring(names, "\0"))
     doubtful = pc.or_(doubtful, pc.greater(pc.binary_length(names), MAX_NAME))

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from transa.data.readers import delimited
-from transa.data.readers.delimited import TextOptions, read_delimited
-from transa.data.readers.rows import MAX_NAME
-from transa.data.table import TripleTable
+from transa.data.formats import ReadOptions, delimited, read_file
+from transa.data.text_files import MAX_NAME
+from transa.data.triple_table import TripleTable
 from transa.errors import InputError
 
 PLAIN = [("ada", "knows", "bob"), ("bob", "knows", "eve")]
@@ -32,11 +31,11 @@ def labels(table: TripleTable) -> list[int] | None:
 
 @pytest.fixture
 def read(tmp_path):
-    """Write a text to a file and read it; keyword arguments are `TextOptions`."""
+    """Write a text to a file and read it; keyword arguments are `ReadOptions`."""
 
     def read(text: str | bytes, name: str = "graph.txt", **options) -> TripleTable:
         (tmp_path / name).write_bytes(text.encode() if isinstance(text, str) else text)
-        return read_delimited(tmp_path / name, TextOptions(**options))
+        return read_file(tmp_path / name, ReadOptions(**options))
 
     return read
 
@@ -67,7 +66,7 @@ def test_tab_wins_over_other_delimiters(read):
 @pytest.mark.parametrize("delimiter", ["", ",,", '"', "\n", "\r", "\0"])
 def test_an_impossible_delimiter_is_refused(delimiter):
     with pytest.raises(InputError, match="delimiter must be one character"):
-        TextOptions(delimiter=delimiter)
+        ReadOptions(delimiter=delimiter)
 
 
 # ---------------------------------------------------------------------- headers and columns
@@ -156,7 +155,7 @@ def test_the_label_column_can_be_chosen(read):
 @pytest.mark.parametrize("columns", [(0, 1), (0, 1, 2, 3, 4)])
 def test_a_wrong_number_of_columns_is_refused(columns):
     with pytest.raises(InputError, match="expected 3 or 4 columns"):
-        TextOptions(columns=columns)
+        ReadOptions(columns=columns)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +180,7 @@ def test_a_column_name_that_occurs_twice_is_refused(read):
 
 def test_columns_by_name_without_a_header_are_refused():
     with pytest.raises(InputError, match=r"columns by name \(who, does, whom\) need a header"):
-        TextOptions(columns=("who", "does", "whom"), header=False)
+        ReadOptions(columns=("who", "does", "whom"), header=False)
 
 
 # ---------------------------------------------------------------------- quotes
@@ -282,7 +281,7 @@ def test_gzip_and_zstandard_are_unpacked(tmp_path):
     with pa.output_stream(str(tmp_path / "x.tsv.zst"), compression="zstd") as file:
         file.write(text)
     for name in ("x.tsv.gz", "x.tsv.zst"):
-        assert rows(read_delimited(tmp_path / name)) == [("a", "r", "b"), ("b", "r", "c")]
+        assert rows(read_file(tmp_path / name)) == [("a", "r", "b"), ("b", "r", "c")]
 
 
 def test_a_gzip_file_of_several_members_is_read_to_the_end(read):
@@ -304,14 +303,14 @@ def test_a_compressed_file_that_is_cut_short_is_refused(tmp_path, codec, keep):
     whole = path.read_bytes()
     path.write_bytes(whole[: int(keep * len(whole))])
     with pytest.raises(InputError, match="cut short or damaged") as caught:
-        read_delimited(path)
+        read_file(path)
     assert str(path) in str(caught.value)
 
 
 # ---------------------------------------------------------------------- two ways, one meaning
 
 
-def ways(text: bytes, options: TextOptions) -> tuple[object, object] | None:
+def ways(text: bytes, options: ReadOptions) -> tuple[object, object] | None:
     """Return what the fast and the careful way make of a text, None meaning: refused; or None where it has no layout."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
@@ -381,7 +380,7 @@ RAW_TEXTS = st.tuples(st.text('ab"\t,\n\r \ufeff', max_size=30), st.none())
 @example(text_and_columns=("\ufeff\ufeffa,r,b\r\n\r\na,r,b", None), quotes=True, header=None)
 def test_the_fast_way_gives_what_the_careful_one_gives_or_steps_back(text_and_columns, quotes, header):
     text, columns = text_and_columns
-    found = ways(text.encode(), TextOptions(columns=columns, header=header, quotes=quotes))
+    found = ways(text.encode(), ReadOptions(columns=columns, header=header, quotes=quotes))
     if found is not None:
         fast, careful = found
         assert fast is None or fast == careful

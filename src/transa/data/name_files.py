@@ -1,30 +1,28 @@
-"""Small tables of names that people write: questions and triples."""
+"""Read columns of names from a .csv, .tsv or .parquet file, such as a list of questions that somebody wrote."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from transa.data.readers.parquet import checked_schema
-from transa.data.readers.rows import records
-from transa.data.readers.streams import check_exists, format_suffix, reading
+from transa.data.formats.parquet import read_checked
+from transa.data.result_files import SUFFIXES
+from transa.data.streams import check_exists, check_suffix, format_suffix, reading
+from transa.data.text_files import records
 from transa.errors import InputError, quote
-
-SUFFIXES = (".csv", ".tsv", ".parquet")
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the number of each row, from 1 and without the header, and its values, those that are missing as empty strings.
+    """Yield each row: its number, counted from 1 after the header, and the values of the columns. A missing value is an empty string.
 
     Raises
     ------
     InputError
-        If the file is no .csv, .tsv or .parquet, lacks one of the columns, or has no rows.
+        If the file is not a .csv, .tsv or .parquet file, lacks one of the columns, or has no rows.
     """
     check_exists(path)
     suffix = format_suffix(path)
-    if suffix not in SUFFIXES:
-        raise InputError(f"unknown suffix {suffix!r}; expected .csv, .tsv or .parquet", path=path)
+    check_suffix(path, suffix, SUFFIXES)
     rows = _parquet(path) if suffix == ".parquet" else _text(path, "\t" if suffix == ".tsv" else ",")
     header = [name.strip().lower() for name in next(rows, [])]
     missing = [name for name in columns if header.count(name) != 1]
@@ -54,13 +52,10 @@ def _text(path: Path, delimiter: str) -> Iterator[list[str]]:
 
 def _parquet(path: Path) -> Iterator[list[str]]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     with reading(path):
         try:
-            checked_schema(path)
-            table = pq.read_table(path, partitioning=None)
-            table.validate(full=True)
+            table = read_checked(path)
         except pa.ArrowException as error:
             raise InputError(f"not a readable Parquet file ({error})", path=path) from None
     yield list(table.column_names)

@@ -1,4 +1,4 @@
-"""Opening files: compression, and what can go wrong before the first byte."""
+"""Open files, plain or compressed, and report what is wrong before the first byte."""
 
 from __future__ import annotations
 
@@ -15,16 +15,22 @@ from transa.storage import check_regular
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
-#: What a file may unpack to: so many bytes in any case, and beyond them so many times its own size. Triples of text shrink to a tenth.
+#: A file may unpack to so many bytes in any case, and to more only up to so many times its own size. Triples of text shrink to a tenth.
 UNPACKED, EXPANSION = 1 << 24, 100
 
 
 def format_suffix(path: Path | str) -> str:
-    """Return the suffix that tells the format, lower-cased: ``.csv`` for ``Films.CSV.gz``."""
+    """Return the suffix that tells the format, in lower case: ``.csv`` for ``Films.CSV.gz``."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
+
+
+def check_suffix(path: Path, suffix: str, known: tuple[str, ...]) -> None:
+    """Raise an `InputError` if the suffix of a file is none of those known."""
+    if suffix not in known:
+        raise InputError(f"unknown suffix {suffix!r}; expected {', '.join(known[:-1])} or {known[-1]}", path=path)
 
 
 def stem(path: Path) -> str:
@@ -36,7 +42,7 @@ def stem(path: Path) -> str:
 
 
 def check_exists(path: Path) -> None:
-    """Raise an `InputError` with near names if there is nothing at `path`."""
+    """Raise an `InputError` that suggests similar names if there is nothing at `path`."""
     try:
         if path.exists():
             return
@@ -49,7 +55,7 @@ def check_exists(path: Path) -> None:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn what the system says about a file into an `InputError`."""
+    """Turn errors of the operating system about a file into an `InputError`."""
     try:
         yield
     except PermissionError:
@@ -65,7 +71,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def open_bytes(path: Path) -> io.BufferedReader:
-    """Open a file for reading, through its decompressor where its name ends in .gz or .zst."""
+    """Open a file for reading, and unpack it if its name ends in .gz or .zst."""
     check_exists(path)
     with reading(path):
         if path.is_dir():
@@ -86,7 +92,7 @@ def check_unpacked(path: Path, size: int) -> None:
 
 
 class _Unpacked(io.RawIOBase):
-    """What a decompressor gives, as long as it is in proportion to the file."""
+    """The unpacked bytes of a file; reading stops with an error if there are too many for its size."""
 
     def __init__(self, source: Any, path: Path) -> None:
         self._source = source

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 
 import pytest
 
 from transa.data import load
-from transa.data.readers.rdf import read_rdf
+from transa.data.formats import rdf, read_file
 from transa.errors import InputError
 
 XML = '<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">\n'
@@ -31,7 +33,7 @@ def rows(table):
 def read(tmp_path):
     def read(text: str, name: str = "x.ttl"):
         (tmp_path / name).write_text(text, "utf-8")
-        return read_rdf(tmp_path / name)
+        return read_file(tmp_path / name)
 
     return read
 
@@ -40,9 +42,9 @@ def read(tmp_path):
 def test_every_syntax_gives_the_same_triples(tmp_path, name):
     expected = [("http://e/a", "http://e/r", "http://e/b"), ("http://e/b", "http://e/r", "_:c")]
     (tmp_path / name).write_text(SAME[name])
-    assert rows(read_rdf(tmp_path / name)) == expected
+    assert rows(read_file(tmp_path / name)) == expected
     (tmp_path / f"{name}.gz").write_bytes(gzip.compress(SAME[name].encode()))
-    assert rows(read_rdf(tmp_path / f"{name}.gz")) == expected
+    assert rows(read_file(tmp_path / f"{name}.gz")) == expected
 
 
 def test_literals_are_skipped_and_counted(read):
@@ -155,4 +157,51 @@ def test_statements_about_statements_are_refused(read):
 def test_a_compressed_file_that_is_cut_short_is_refused(tmp_path, name):
     (tmp_path / name).write_bytes(gzip.compress(SAME[name.removesuffix(".gz")].encode())[:-12])
     with pytest.raises(InputError, match=f"{name}: the compressed file is cut short or damaged"):
-        read_rdf(tmp_path / name)
+        read_file(tmp_path / name)
+
+
+# ---------------------------------------------------------------------- without pyoxigraph
+
+WITHOUT = """
+import sys
+sys.modules["pyoxigraph"] = None  # as if it were not installed
+import transa
+from pathlib import Path
+from transa.data import write
+from transa.data.writing import write_file
+import transa.inference.export  # imports nothing of pyoxigraph either
+
+place = Path(sys.argv[1])
+graph = transa.load("nations")
+for name in ("tsv", "csv", "parquet", "openke"):
+    assert transa.load(write(graph, place / name, format=name)) == graph
+(place / "x.nt").write_text("<http://a> <http://b> <http://c> .\\n")
+tries = [
+    lambda: transa.load(place / "x.nt"),
+    lambda: write(graph, place / "ttl", format="ttl"),
+    lambda: write_file(graph, place / "x.rdf", ["train"]),
+]
+for attempt in tries:
+    try:
+        attempt()
+    except transa.InputError as error:
+        print(error)
+print(sorted(path.name for path in place.iterdir()))
+"""
+
+
+def test_only_rdf_needs_pyoxigraph(tmp_path):
+    command = [sys.executable, "-c", WITHOUT, tmp_path]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    *messages, left = result.stdout.splitlines()
+    assert messages == ["RDF files need pyoxigraph: pip install 'transa[rdf]'"] * 3
+    assert left == "['csv', 'openke', 'parquet', 'tsv', 'x.nt']"
+
+
+def test_the_command_line_says_what_to_install(command, tmp_path, monkeypatch):
+    monkeypatch.setattr(rdf, "rdf", None)
+    result = command("convert", "nations", tmp_path / "out", "--to", "nt")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "error: RDF files need pyoxigraph: pip install 'transa[rdf]'\n"
+    assert not (tmp_path / "out").exists()

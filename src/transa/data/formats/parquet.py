@@ -1,0 +1,94 @@
+"""Parquet files of triples by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from transa.data.columns import chosen_columns, usual_columns
+from transa.data.formats.base import FileFormat, ReadOptions
+from transa.data.graph import KnowledgeGraph, Split
+from transa.data.streams import check_exists, check_unpacked, reading
+from transa.data.triple_table import TripleTable, index_columns
+from transa.errors import InputError
+from transa.storage import check_regular
+
+#: Bytes that a row of three or four numbers takes in memory.
+ROW = 16
+
+
+class Parquet(FileFormat):
+    """Parquet files with columns of names. A folder of this name is a saved graph, see `transa.data.formats.saved`."""
+
+    name = "parquet"
+    description = "Parquet with columns of names"
+    extensions = (".parquet",)
+    holds_labels = True
+    compressible = False
+
+    def read(self, path: Path, options: ReadOptions) -> TripleTable:
+        """Read the columns that were asked for, those with usual names, or the first three or four."""
+        check_exists(path)
+        with reading(path):
+            try:
+                columns = _columns(path, checked_schema(path), options.columns)
+                table = read_checked(path, columns=columns, read_dictionary=columns[:3]).select(columns)
+                if not table.num_rows:
+                    raise InputError("the file holds no triple", path=path)
+                # The metadata may call a column the index of a frame; if somebody asked for that column, it is one like any other.
+                return TripleTable.from_frame(table.replace_schema_metadata(), path=path)
+            except pa.ArrowException as error:
+                raise InputError(f"not a readable Parquet file ({error})", path=path) from None
+
+    def write(self, graph: KnowledgeGraph, splits: Sequence[Split], file: BinaryIO) -> None:
+        """Write columns head, relation, tail and perhaps label."""
+        pq.write_table(pa.concat_tables([graph.named(split) for split in splits]), file)
+
+
+def read_checked(path: Path, **options: Any) -> pa.Table:
+    """Read a Parquet file and check what it claims. The options are those of `pyarrow.parquet.read_table`."""
+    checked_schema(path)
+    table = pq.read_table(path, partitioning=None, **options)
+    table.validate(full=True)  # finds text that is not UTF-8, and numbers that lead out of a dictionary
+    return table
+
+
+def checked_schema(path: Path) -> pa.Schema:
+    """Return the schema of a Parquet file, after a check that its content fits into memory and that its row counts agree.
+
+    pyarrow would read for ever in a file one part of which claims more rows than it has.
+    """
+    check_regular(path)
+    if path.is_dir():
+        raise IsADirectoryError
+    try:
+        metadata = pq.read_metadata(path)
+        schema = metadata.schema.to_arrow_schema()
+        schema.names  # noqa: B018
+    except UnicodeDecodeError as error:
+        raise InputError(f"the name of a column is not UTF-8 ({error})", path=path) from None
+    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    if sum(group.num_rows for group in groups) != metadata.num_rows or any(group.num_rows < 0 for group in groups):
+        raise InputError("not a readable Parquet file (its parts have other numbers of rows than it says)", path=path)
+    packed = sum(group.total_byte_size for group in groups)
+    check_unpacked(path, max(packed, ROW * metadata.num_rows))
+    return schema
+
+
+def _columns(path: Path, schema: pa.Schema, asked: tuple[str | int, ...] | None) -> list[str]:
+    available: list[str] = schema.names
+    chosen = usual_columns(available) if asked is None else chosen_columns(asked, available, path=path)
+    if chosen is not None:
+        return [available[position] for position in chosen]
+    available = [name for name in available if name not in index_columns(schema)]
+    if len(available) not in (3, 4):
+        raise InputError(
+            f"expected 3 or 4 columns, or columns named head, relation and tail; found {', '.join(available) or 'none'}; "
+            "say which with --columns (columns=)",
+            path=path,
+        )
+    return available
