@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from transa.analysis.style import BLUE, GREEN, GREY, ORANGE, RED, SUFFIXES, drawing, literal, save_figure, shortened
+from transa.choices import Layout
 from transa.data import Vocabulary
 from transa.data.graph import Triples
 from transa.errors import InputError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Method = Literal["pca", "umap"]
+Method = Layout
 
 #: Entities whose names are written, at most, and how far apart in parts of the map: those of the highest degree come first.
 LABELLED, APART = 15, 0.06
