@@ -50,8 +50,8 @@ class Estimator:
     dim
         Dimension of the vectors.
     recipe
-        A recipe of the model by name (``"paper"``), a TOML file by its path, or a `transa.Recipe`. By default the model's recipe for the
-        dataset, if it has one, or its general recipe.
+        A recipe of the model by name (``"paper"``), a TOML file by its path, or a `transa.Recipe`. By default the recipe that the model
+        has for the dataset, or else its general recipe.
     epochs, learning_rate, batch_size, negatives, seed
         Settings that people change most; None leaves them as the recipe has them.
     options
@@ -211,9 +211,6 @@ class Estimator:
         assert recipe is not None  # noqa: S101
         return recipe
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return self._trained is not None
-
     # ------------------------------------------------------------------ evaluation
 
     def evaluate(
@@ -359,8 +356,11 @@ class Estimator:
 
 
 def _shown(value: Any) -> str:
-    """Return a parameter as `repr` shows it; of a recipe only what differs from its defaults."""
-    if not isinstance(value, Recipe):
+    """Return a parameter as `repr` shows it: of a recipe and of options only what differs from the defaults."""
+    if isinstance(value, Recipe):
+        changed = value.model_dump(exclude_defaults=True)
+    elif isinstance(value, Options):
+        changed = {name: each for name, each in vars(value).items() if each != getattr(Options(), name)}
+    else:
         return repr(value)
-    changed = value.model_dump(exclude_defaults=True)
-    return f"Recipe({', '.join(f'{name}={each!r}' for name, each in changed.items())})"
+    return f"{type(value).__name__}({', '.join(f'{name}={each!r}' for name, each in changed.items())})"

@@ -78,7 +78,7 @@ def evaluate(run: Run, ranking: Ranking, machine: Machine, report: Report) -> No
     places, known = _places(ranking.hits), _splits(ranking.known)
     set_threads(machine.threads)
     folder = RunFolder(run)
-    graph, width = folder.graph(), 8 if folder.recipe().precision == "float64" else 4
+    width, graph = 8 if folder.recipe().precision == "float64" else 4, folder.graph()
     triples = len(graph.positives(ranking.split))
     triples = min(ranking.limit or triples, triples)
     # before the tables are read, since they may be what there is no room for

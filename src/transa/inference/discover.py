@@ -191,8 +191,8 @@ class FinishedParts:
     def add(self, part: str, found: list[Found]) -> None:
         """Keep a finished part."""
         line = (json.dumps({"part": part, "found": found}) + "\n").encode()
-        with writing(self.path, len(line)) as place, place.open("ab", buffering=0) as file:
-            file.write(line)  # in one call, so that a process that is killed leaves at most one line that is cut short
+        with writing(self.path, len(line)) as place, place.open("ab") as file:
+            file.write(line)
 
 
 def _line(text: str) -> dict[str, Any] | None:

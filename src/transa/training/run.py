@@ -184,8 +184,8 @@ class RunFolder:
         """Add a line to the log."""
         line = (json.dumps(entry) + "\n").encode()
         path = self.place("log.jsonl")
-        with writing(path, len(line)), path.open("ab", buffering=0) as file:
-            file.write(line)  # in one call, so that the file never holds half a line
+        with writing(path, len(line)), path.open("ab") as file:
+            file.write(line)
 
     def cut_log(self, epochs: int) -> None:
         """Drop the lines of epochs after `epochs`, and a last line that was cut short: training will write them again."""
