@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,6 +90,32 @@ def test_matplotlib_is_imported_only_where_a_picture_is_drawn():
         names = imported(at_import(tree) if drawn else tree, package)
         wrong += [f"{path} imports {name}" for name in names if name.partition(".")[0] == "matplotlib"]
     assert wrong == []
+
+
+#: Who may import a library that the core does without.
+ONLY = {"typer": {"cli"}, "rich": {"cli", "data"}, "matplotlib": {"analysis", "reproduction"}}
+
+
+def test_libraries_of_the_surface_stay_there():
+    wrong = [
+        f"{path} imports {name}"
+        for path, tree, package in modules()
+        for name in imported(tree, package)
+        if path.parts[0] not in ONLY.get(name.partition(".")[0], {path.parts[0]})
+    ]
+    assert wrong == []
+
+
+def test_training_and_asking_load_no_library_of_the_surface():
+    code = """
+import sys, transa
+from transa import estimators
+graph = transa.KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "r", "c"), ("c", "r", "a")])
+transa.TransE(2, epochs=1).fit(graph).predict(head="a", relation="r")
+print(sorted({"typer", "matplotlib"} & set(sys.modules)))
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 def test_nothing_unpickles():

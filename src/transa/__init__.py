@@ -9,43 +9,92 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph, load, split_graph
     from transa.errors import InputError, TransaError
-    from transa.estimators import load_model
+    from transa.estimator import Estimator
+    from transa.estimators import (
+        LFM,
+        NTN,
+        RESCAL,
+        SE,
+        SLM,
+        UM,
+        AdaptiveMetric,
+        CTransR,
+        SMEBilinear,
+        SMELinear,
+        SMETensor,
+        TransA,
+        TransE,
+        TransH,
+        TransM,
+        TransR,
+        load_model,
+    )
+    from transa.inference import Question
+    from transa.training import Options, Progress, Recipe
 
 __version__ = "0.1.0"
 
-# Threads that wait for each other should soon sleep, not spin: on a machine that does other work as well, spinning threads take the
-# processor from the very thread they wait for, and training becomes ten times slower. Read when OpenMP is loaded, hence so early.
+# Threads that wait for each other should sleep soon and not spin: on a machine that does other work as well, spinning threads take the
+# processor from the very thread they wait for, and training becomes ten times slower. OpenMP reads this when it is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-os.environ.setdefault("GOMP_SPINCOUNT", "3000")  # long enough for the next phase of a batch, too short to be in the way
+os.environ.setdefault("GOMP_SPINCOUNT", "3000")  # long enough to reach the next phase of a batch
 
-#: Public name -> where it lives. Imported when first used, so that `import transa` and the command line start at once. Beside these
-#: there is an estimator for every model, such as `transa.TransA`.
-_PUBLIC = {
+__all__ = [
+    "LFM",
+    "NTN",
+    "RESCAL",
+    "SE",
+    "SLM",
+    "UM",
+    "AdaptiveMetric",
+    "CTransR",
+    "Estimator",
+    "InputError",
+    "KnowledgeGraph",
+    "Options",
+    "Progress",
+    "Question",
+    "Recipe",
+    "SMEBilinear",
+    "SMELinear",
+    "SMETensor",
+    "TransA",
+    "TransE",
+    "TransH",
+    "TransM",
+    "TransR",
+    "TransaError",
+    "__version__",
+    "load",
+    "load_model",
+    "split_graph",
+]
+
+#: Where public names live that are not in `transa.estimators`. A name is imported when first used, so that `import transa` is fast.
+_ELSEWHERE = {
     "InputError": "transa.errors",
     "KnowledgeGraph": "transa.data",
+    "Options": "transa.training",
+    "Progress": "transa.training",
+    "Question": "transa.inference",
+    "Recipe": "transa.training",
     "TransaError": "transa.errors",
     "load": "transa.data",
-    "load_model": "transa.estimators",
     "split_graph": "transa.data",
 }
 
-__all__ = ["InputError", "KnowledgeGraph", "TransaError", "__version__", "load", "load_model", "split_graph"]
+if not TYPE_CHECKING:  # type checkers read the imports above, and report names that are not there
 
-
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
-    if name[:1].isupper():  # a class, while modules and what Python itself asks for are not
-        found = import_module("transa.estimators").ESTIMATORS.get(name)
-        if found is not None:
-            return found
-    raise AttributeError(f"module 'transa' has no attribute {name!r}")
+    def __getattr__(name):
+        if name not in __all__:
+            raise AttributeError(f"module 'transa' has no attribute {name!r}")
+        return getattr(import_module(_ELSEWHERE.get(name, "transa.estimators")), name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *import_module("transa.estimators").ESTIMATORS]
+    return __all__

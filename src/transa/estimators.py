@@ -1,205 +1,221 @@
-"""Estimators: one class for each model, which binds graph, training, evaluation and prediction."""
+"""One estimator for each model. `transa.estimator.Estimator` describes their parameters and methods.
+
+In formulas, lower means more plausible; h, r and t are the vectors of head, relation and tail.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from copy import copy
-from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
-from transa.data import KnowledgeGraph
-from transa.data.graph import Split
 from transa.errors import InputError
-from transa.evaluation import Classification, Evaluation, classify, evaluate
-from transa.evaluation.calibration import Method
-from transa.inference import (
-    Answers,
-    Checks,
-    Explanation,
-    Neighbours,
-    Question,
-    Trained,
-    answer,
-    check,
-    discover,
-    doubtful,
-    explain,
-    extend,
-    neighbours,
-)
-from transa.models import MODELS, Model
-from transa.training import Options, Progress, Recipe, RunFolder, Trainer, load_recipe
+from transa.estimator import Estimator, NotFittedError
+from transa.inference import Trained
+from transa.models import MODELS
+from transa.training import Options, Recipe, RunFolder
 
 
-class Estimator:
-    """A system that learns a graph and answers questions about it.
+class AdaptiveMetric(Estimator):
+    """An ordinary Mahalanobis distance for each relation: the baseline that the paper of TransA calls Adaptive Metric (PSD).
 
-    Parameters
-    ----------
-    dim
-        Dimension of the vectors.
-    recipe
-        The name of a recipe of the system, or the path of a TOML file.
-    dataset
-        The dataset whose settings to take, where the recipe has some of its own for it.
-    engine, device, threads, lock_free
-        See `transa.training.trainer.Options`.
-    settings
-        Any field of `transa.training.Recipe`, over those of the recipe.
+    Xiao, Huang, Hao, Zhu: *TransA: An Adaptive Approach for Knowledge Graph Embedding*, 2015.
 
-    Attributes
-    ----------
-    settings
-        The recipe in full.
-    model
-        The trained model: parameters and algebra.
+    ``(h + r - t)^T W_r (h + r - t)``
     """
 
-    system: ClassVar[str]
-
-    def __init__(
-        self,
-        dim: int | None = None,
-        *,
-        recipe: str | None = None,
-        dataset: str | None = None,
-        engine: str = "auto",
-        device: str = "cpu",
-        threads: int | None = None,
-        lock_free: bool = False,
-        **settings: Any,
-    ) -> None:
-        chosen = settings if dim is None else {"dim": dim, **settings}
-        self.settings: Recipe = load_recipe(self.system, recipe, dataset, chosen)
-        self.options = Options(engine=engine, device=device, threads=threads, lock_free=lock_free)  # type: ignore[arg-type]
-        self._model: Model | None = None
-        self._trained: Trained | None = None
-
-    @property
-    def model(self) -> Model:
-        """The trained model."""
-        if self._model is None:
-            raise InputError(f"{type(self).__name__} has not been trained: call fit first")
-        return self._model
-
-    def fit(self, graph: KnowledgeGraph, *, callback: Callable[[Progress], None] | None = None) -> Self:
-        """Train on a graph; `callback` is called after each epoch."""
-        self._model = Trainer(graph, self.settings, self.options).fit(callback)
-        self._trained = Trained(self._model, graph, self.settings)
-        return self
-
-    def evaluate(
-        self, graph: KnowledgeGraph, split: Split = "test", *, limit: int | None = None, seed: int = 0
-    ) -> Evaluation:
-        """Rank the head and the tail of each true triple of a split among all entities, or of a sample of them."""
-        return evaluate(self.model, graph, split, limit=limit, seed=seed)
-
-    def classify(
-        self, graph: KnowledgeGraph, split: Split = "test", *, seed: int = 0, calibration: Method | None = "isotonic"
-    ) -> Classification:
-        """Tell true triples of a split from false ones, with thresholds from the validation split."""
-        return classify(self.model, graph, split, seed=seed, calibration=calibration)
-
-    # ------------------------------------------------------------------ questions
-
-    @property
-    def trained(self) -> Trained:
-        """The trained model with its graph, as the functions of `transa.inference` take it."""
-        if self._trained is None:
-            raise InputError(f"{type(self).__name__} has no graph: call fit first")
-        return self._trained
-
-    def predict(
-        self,
-        *,
-        relation: str | None = None,
-        head: str | None = None,
-        tail: str | None = None,
-        top: int = 10,
-        new_only: bool = False,
-        in_range: bool = False,
-    ) -> Answers:
-        """Answer (head, relation, ?), (?, relation, tail) or (head, ?, tail), the most plausible answer first."""
-        question = Question(head, relation, tail)
-        return answer(self.trained, [question], top=top, new_only=new_only, in_range=in_range)[0]
-
-    def check(self, triples: Sequence[Sequence[str]]) -> Checks:
-        """Say of triples by name whether they are true, with thresholds from the validation split."""
-        return check(self.trained, triples)
-
-    def discover(
-        self, *, top: int = 100, each: int = 10, relations: Sequence[str] | None = None, errors: bool = False
-    ) -> Checks:
-        """Return the most probable new facts of the whole graph, or with `errors` the least probable ones of train."""
-        if errors:
-            return doubtful(self.trained, top=top, relations=relations)
-        return discover(self.trained, top=top, each=each, relations=relations)
-
-    def explain(self, head: str, relation: str, tail: str, *, top: int = 5) -> Explanation:
-        """Say why a triple scores as it does."""
-        return explain(self.trained, head, relation, tail, top=top)
-
-    def neighbours(self, entity: str, relation: str | None = None, *, top: int = 10) -> Neighbours:
-        """Return the entities nearest to one, plainly or under a relation's metric."""
-        return neighbours(self.trained, entity, relation, top=top)
-
-    def extend(self, triples: Sequence[Sequence[str]], *, steps: int = 100, refine: int = 0, seed: int = 0) -> Self:
-        """Return a new estimator that also knows these triples and their new entities; this one stays as it is."""
-        found = extend(self.trained, triples, steps=steps, refine=refine, seed=seed, options=self.options)
-        return self._with(found.trained)
-
-    # ------------------------------------------------------------------ keeping
-
-    def save(self, path: str | Path) -> Path:
-        """Keep the trained model and its graph as a run folder, which `transa.load_model` and every command read."""
-        folder = RunFolder(path)
-        folder.open(resume=False)
-        try:
-            folder.write_start(self.trained.graph, self.settings, source=None, engine=self.options.engine)
-            folder.write_tensors("weights.safetensors", self.model.tensors())
-            folder.write_json("metrics.json", {"parameters": self.model.parameters, "validation": None})
-        finally:
-            folder.close()
-        return folder.path
-
-    def _with(self, trained: Trained) -> Self:
-        other = copy(self)
-        other._model, other._trained = trained.model, trained
-        return other
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(dim={self.settings.dim}{'' if self._model is None else ', trained'})"
+    system: ClassVar[str] = "adaptive_metric"
 
 
-def _estimator(model: type[Model]) -> type[Estimator]:
-    """Return the estimator of a model: its name, and the head of its documentation."""
-    about = (
-        f"{(import_module(model.__module__).__doc__ or '').strip()}\n\n``{model.formula}``; see `{model.__module__}`."
-    )
-    return type(model.__name__, (Estimator,), {"system": model.name, "__doc__": about, "__module__": __name__})
+class CTransR(Estimator):
+    """TransR with several vectors for each relation, one for each cluster of its pairs.
+
+    Lin, Liu, Sun, Liu, Zhu: *Learning Entity and Relation Embeddings for Knowledge Graph Completion*, AAAI 2015.
+
+    ``min_c |h M_r + r_c - t M_r|^2``
+    """
+
+    system: ClassVar[str] = "ctransr"
 
 
-#: An estimator for every model, by the name of its class; `transa.TransA` is one of them.
-ESTIMATORS: dict[str, type[Estimator]] = {model.__name__: _estimator(model) for model in MODELS.values()}
+class LFM(Estimator):
+    """The Latent Factor Model: all relations combine the same few rank-one matrices.
+
+    Jenatton, Le Roux, Bordes, Obozinski: *A Latent Factor Model for Highly Multi-relational Data*, NIPS 2012.
+
+    ``-(h + y)^T W_r (t + z), W_r = lambda sum_m a_{r,m} u_m v_m^T``
+    """
+
+    system: ClassVar[str] = "lfm"
 
 
-def load_model(path: str | Path) -> Estimator:
+class NTN(Estimator):
+    """The Neural Tensor Network: a hidden layer in which head and tail are multiplied.
+
+    Socher, Chen, Manning, Ng: *Reasoning With Neural Tensor Networks for Knowledge Base Completion*, NIPS 2013.
+
+    ``-u_r^T tanh(h^T W_r[1..s] t + M_{r,1} h + M_{r,2} t + b_r)``
+    """
+
+    system: ClassVar[str] = "ntn"
+
+
+class RESCAL(Estimator):
+    """A factorisation of the tensor of all triples.
+
+    Nickel, Tresp, Kriegel: *A Three-Way Model for Collective Learning on Multi-Relational Data*, ICML 2011.
+
+    ``-h^T W_r t``
+    """
+
+    system: ClassVar[str] = "rescal"
+
+
+class SE(Estimator):
+    """Structured Embeddings: each relation is a pair of matrices.
+
+    Bordes, Weston, Collobert, Bengio: *Learning Structured Embeddings of Knowledge Bases*, AAAI 2011.
+
+    ``|M_{h,r} h - M_{t,r} t|``
+    """
+
+    system: ClassVar[str] = "se"
+
+
+class SLM(Estimator):
+    """The Single Layer Model: a neural network with one hidden layer for each relation.
+
+    Socher, Chen, Manning, Ng: *Reasoning With Neural Tensor Networks for Knowledge Base Completion*, NIPS 2013.
+
+    ``-u_r^T tanh(M_{r,1} h + M_{r,2} t)``
+    """
+
+    system: ClassVar[str] = "slm"
+
+
+class SMEBilinear(Estimator):
+    """Semantic Matching Energy, bilinear with matrices: head and tail are each multiplied by the relation.
+
+    Bordes, Glorot, Weston, Bengio: *Joint Learning of Words and Meaning Representations for Open-Text Semantic Parsing*, AISTATS 2012.
+
+    ``-(M_1 h * M_2 r + b_1)^T (M_3 t * M_4 r + b_2)``
+    """
+
+    system: ClassVar[str] = "sme_bilinear"
+
+
+class SMELinear(Estimator):
+    """Semantic Matching Energy, linear: head and tail are each added to the relation, and the two sums are compared.
+
+    Bordes, Glorot, Weston, Bengio: *A Semantic Matching Energy Function for Learning with Multi-relational Data*,
+    Machine Learning 2014.
+
+    ``-(M_1 h + M_2 r + b_1)^T (M_3 t + M_4 r + b_2)``
+    """
+
+    system: ClassVar[str] = "sme_linear"
+
+
+class SMETensor(Estimator):
+    """Semantic Matching Energy, bilinear with tensors: the relation makes one matrix for the head and one for the tail.
+
+    Bordes, Glorot, Weston, Bengio: *A Semantic Matching Energy Function for Learning with Multi-relational Data*,
+    Machine Learning 2014.
+
+    ``-((T_1 r) h + b_1)^T ((T_2 r) t + b_2)``
+    """
+
+    system: ClassVar[str] = "sme_tensor"
+
+
+class TransA(Estimator):
+    """A translation measured by an adaptive metric: each relation weighs the dimensions in its own way.
+
+    Xiao, Huang, Hao, Zhu: *TransA: An Adaptive Approach for Knowledge Graph Embedding*, 2015. Not the TransA of Jia et al. (AAAI 2016),
+    which adapts the margin and has no metric.
+
+    ``|h + r - t|^T W_r |h + r - t|``
+    """
+
+    system: ClassVar[str] = "transa"
+
+
+class TransE(Estimator):
+    """Each relation is a translation.
+
+    Bordes, Usunier, García-Durán, Weston, Yakhnenko: *Translating Embeddings for Modeling Multi-relational Data*, NIPS 2013.
+
+    ``|h + r - t|``
+    """
+
+    system: ClassVar[str] = "transe"
+
+
+class TransH(Estimator):
+    """Each relation is a translation on a hyperplane.
+
+    Wang, Zhang, Feng, Chen: *Knowledge Graph Embedding by Translating on Hyperplanes*, AAAI 2014.
+
+    ``|(h - (w_r . h) w_r) + r - (t - (w_r . t) w_r)|^2``
+    """
+
+    system: ClassVar[str] = "transh"
+
+
+class TransM(Estimator):
+    """TransE with a fixed weight for each relation.
+
+    Fan, Zhou, Chang, Zheng: *Transition-based Knowledge Graph Embedding with Relational Mapping Properties*, PACLIC 2014.
+
+    ``w_r |h + r - t|, w_r = 1 / log(hpt_r + tph_r)``
+    """
+
+    system: ClassVar[str] = "transm"
+
+
+class TransR(Estimator):
+    """Each relation is a translation in a space of its own.
+
+    Lin, Liu, Sun, Liu, Zhu: *Learning Entity and Relation Embeddings for Knowledge Graph Completion*, AAAI 2015.
+
+    ``|h M_r + r - t M_r|^2``
+    """
+
+    system: ClassVar[str] = "transr"
+
+
+class UM(Estimator):
+    """The Unstructured Model: TransE without relations.
+
+    Bordes, Glorot, Weston, Bengio: *Joint Learning of Words and Meaning Representations for Open-Text Semantic Parsing*, AISTATS 2012.
+
+    ``|h - t|^2``
+    """
+
+    system: ClassVar[str] = "um"
+
+
+#: All estimators by name.
+ESTIMATORS: dict[str, type[Estimator]] = {kind.__name__: kind for kind in Estimator.__subclasses__()}
+
+__all__ = [*ESTIMATORS, "ESTIMATORS", "Estimator", "NotFittedError", "estimator_for", "load_model"]
+
+
+def estimator_for(recipe: Recipe, options: Options | None = None) -> Estimator:
+    """Return an estimator, not yet trained, of the model that a recipe names."""
+    name = MODELS[recipe.model].__name__
+    if name not in ESTIMATORS:
+        raise InputError(f"the model {recipe.model} has no estimator; add a class {name} to transa/estimators.py")
+    return ESTIMATORS[name](recipe=recipe, options=options)
+
+
+def load_model(run: str | Path | RunFolder) -> Estimator:
     """Open a run folder, written by `transa train` or `Estimator.save`.
 
     Raises
     ------
     InputError
-        If the folder holds no finished run, one of another format, or files that are damaged.
+        If the folder holds no finished run, a run of another format, or damaged files.
     """
-    trained = Trained.open(path)
+    trained = Trained.open(run)
     assert trained.recipe is not None  # noqa: S101
-    kind = ESTIMATORS[MODELS[trained.recipe.model].__name__]
-    estimator = kind(recipe=None, **trained.recipe.model_dump(exclude={"model"}))
-    return estimator._with(trained)
-
-
-def __getattr__(name: str) -> type[Estimator]:
-    if name not in ESTIMATORS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return ESTIMATORS[name]
+    return estimator_for(trained.recipe)._fitted(trained)

@@ -51,6 +51,7 @@ def test_threads_and_engines_can_be_chosen(command, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--set", "epoch=1"], "unknown setting 'epoch'; did you mean 'epochs'"),
+        (["--set", "rounds=1"], "unknown setting 'rounds'; it is called 'epochs' now"),
         (["--set", "learning_rate=fast"], "learning_rate"),
         (["--set", "learning_rate"], "FIELD=VALUE"),
         (["--model", "transz"], "did you mean"),

@@ -396,7 +396,8 @@ def test_an_estimator_classifies() -> None:
     graph = transa.load("nations")
     model = transa.TransE(dim=8, epochs=3).fit(graph)
     found = model.classify(graph, "valid", seed=2, calibration="platt")
-    assert found.summary() == classify(model.model, graph, "valid", seed=2, calibration="platt").summary()
+    assert model.classify(split="valid", seed=2, calibration="platt").summary() == found.summary()
+    assert found.summary() == classify(model.model_, graph, "valid", seed=2, calibration="platt").summary()
     with pytest.raises(InputError, match="fit"):
         transa.TransE().classify(graph)
 

@@ -139,7 +139,7 @@ def test_words_without_white_space_must_stay_apart(tmp_path: Path) -> None:
 def test_estimators_ask_save_load_and_grow(tmp_path: Path) -> None:
     kept(tmp_path / "run")
     model = transa.load_model(tmp_path / "run")
-    assert type(model).__name__ == "TransE" and model.settings.dim == 2
+    assert type(model).__name__ == "TransE" and model.recipe_.dim == 2
     assert model.predict(head="e2", relation="next", top=1)[0].key == "e3"
     assert model.check([("e2", "next", "e3")]).checked[0].decision
     assert len(model.discover(top=2)) == 2 and len(model.discover(top=2, errors=True)) == 2
@@ -147,9 +147,9 @@ def test_estimators_ask_save_load_and_grow(tmp_path: Path) -> None:
     assert model.neighbours("e2", top=1).nearest[0].distance == 1
     grown = model.extend(NEW[:2])
     assert grown.predict(head="e7", relation="next", top=1)[0].key == "e8"
-    assert len(model.trained.graph.entities) == 8
+    assert len(model.graph_.entities) == 8
     assert grown.save(tmp_path / "saved") == tmp_path / "saved"
     again = transa.load_model(tmp_path / "saved")
-    assert torch.equal(again.model.entity.vector, grown.model.entity.vector) and again.settings == grown.settings
+    assert torch.equal(again.model_.entity.vector, grown.model_.entity.vector) and again.recipe_ == grown.recipe_
     with pytest.raises(InputError, match="holds a run already"):
         grown.save(tmp_path / "saved")

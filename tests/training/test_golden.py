@@ -33,7 +33,7 @@ def test_a_golden_run_ranks_as_it_did(command: Callable[..., Any], tmp_path: Pat
     assert evaluate(run.model(), run.graph()).ranks().tolist() == RANKS[name]
     result = command("evaluate", run.path, "--json")
     assert json.loads(result.out)["both"]["filtered"]["mrr"] == pytest.approx(MRR[name], abs=1e-6)
-    assert same_bits(load_model(run.path).model.tensors(), run.read_tensors("weights.safetensors")[0])
+    assert same_bits(load_model(run.path).model_.tensors(), run.read_tensors("weights.safetensors")[0])
 
 
 def test_a_golden_run_goes_on(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_what_a_killed_process_left_half_written_is_cleared_away(tmp_path: Path)
 
 
 def test_a_model_without_a_checkpoint_is_not_trained_over(tmp_path: Path) -> None:
-    transa.TransE(dim=8, epochs=1, engine="numba").fit(UMLS).save(tmp_path / "run")
+    transa.TransE(dim=8, epochs=1, options=Options(engine="numba")).fit(UMLS).save(tmp_path / "run")
     before = weights(tmp_path / "run")
     with pytest.raises(InputError, match="without a checkpoint"):
         Trainer(UMLS, RunFolder(tmp_path / "run").recipe(), folder=RunFolder(tmp_path / "run")).fit(resume=True)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from transa.choices import Layout
 from transa.data import Vocabulary
 from transa.data.graph import Triples
 from transa.errors import InputError
 from transa.inference.neighbours import degrees_of
 from transa.inference.trained import Trained
 
-Method = Literal["pca", "umap"]
+Method = Layout
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,15 +16,16 @@ from transa.cli import (
     evaluate,
     explain,
     export,
+    extend,
     figure,
     graphs,
-    grow,
     models,
     predict,
     reproduce,
     train,
     weights,
 )
+from transa.cli.output import note
 from transa.cli.stopping import exiting_on_termination
 from transa.errors import TransaError, TransaWarning
 
@@ -42,7 +43,7 @@ classify.register(app)
 models.register(app)
 predict.register(app)
 explain.register(app)
-grow.register(app)
+extend.register(app)
 export.register(app)
 weights.register(app)
 figure.register(app)
@@ -59,7 +60,7 @@ def _options(version: bool = typer.Option(False, "--version", help="Show the ver
 
 
 def main() -> None:
-    """Run a command; an input that cannot be used ends in one line on stderr and exit code 2."""
+    """Run a command. Bad input ends in one line on stderr and exit code 2."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
@@ -78,9 +79,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print what a person should know as a note, without the line of the program it comes from."""
-    from transa.cli.output import note
-
+    """Print our own warnings as notes, without the line of the program they come from."""
     if issubclass(category, TransaWarning):
         note(str(message))
     else:

@@ -2,90 +2,82 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from transa.cli.graphs import Json
-
-
-class Evaluated(StrEnum):
-    """Splits that can be classified."""
-
-    test = "test"
-    valid = "valid"
-
-
-class CalibrationChoice(StrEnum):
-    """Ways from margins to probabilities."""
-
-    isotonic = "isotonic"
-    platt = "platt"
-    none = "none"
+from transa.choices import Calibration
+from transa.cli.options import Json, Largest, Limit, Overwrite, Run, add_command
+from transa.cli.output import emit_json, note, table
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(classify)
+    add_command(app, classify)
 
 
-def classify(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    split: Annotated[Evaluated, typer.Option(help="Which triples.")] = Evaluated.test,
-    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn: false triples, the sample.")] = 0,
-    calibration: Annotated[
-        CalibrationChoice, typer.Option(help="How scores become probabilities.")
-    ] = CalibrationChoice.isotonic,
+@dataclass(frozen=True)
+class Task:
+    """What to classify, and how."""
+
+    split: Annotated[Literal["test", "valid"], typer.Option(help="Which triples.")] = "test"
+    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn: false triples, the sample.")] = 0
+    calibration: Annotated[Literal[Calibration, "none"], typer.Option(help="How scores become probabilities.")] = (
+        "isotonic"
+    )
+    limit: Limit = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What to show and to write."""
+
     decisions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every decision: .csv, .tsv or .parquet.")
-    ] = None,
+    ] = None
     picture: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw how far probabilities can be relied on: .png, .svg or .pdf."),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only a random sample of this many triples.")] = None,
-    top: Annotated[int, typer.Option(min=0, help="How many relations to show.")] = 15,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")] = False,
-    as_json: Json = False,
-) -> None:
+    ] = None
+    top: Largest = 15
+    overwrite: Overwrite = False
+    as_json: Json = False
+
+
+def classify(run: Run, task: Task, report: Report) -> None:
     """Tell true triples from false ones, with thresholds from the validation split."""
     from transa.analysis.calibration_plot import plot_calibration
     from transa.analysis.drawing import check_picture
-    from transa.cli.output import emit_json, note
     from transa.data.result_files import check_target
     from transa.errors import InputError
-    from transa.evaluation import classify as classify_triples
-    from transa.training import RunFolder
+    from transa.estimators import load_model
 
-    if decisions is not None:
-        check_target(decisions, overwrite=overwrite)
-    if picture is not None:
-        if calibration is CalibrationChoice.none:
-            raise InputError("--picture shows probabilities, which --calibration none leaves out", path=picture)
-        check_picture(picture, overwrite=overwrite)
-    folder = RunFolder(run)
-    method: Any = None if calibration is CalibrationChoice.none else calibration.value
-    result = classify_triples(folder.model(), folder.graph(), split.value, seed=seed, calibration=method, limit=limit)
+    if report.decisions is not None:
+        check_target(report.decisions, overwrite=report.overwrite)
+    if report.picture is not None:
+        if task.calibration == "none":
+            raise InputError("--picture shows probabilities, which --calibration none leaves out", path=report.picture)
+        check_picture(report.picture, overwrite=report.overwrite)
+    calibration = None if task.calibration == "none" else task.calibration
+    result = load_model(run).classify(split=task.split, seed=task.seed, calibration=calibration, limit=task.limit)
     note(*result.notes)
-    if decisions is not None:
-        result.write(decisions, overwrite=overwrite)
-    if picture is not None:
-        plot_calibration(result, picture, overwrite=overwrite)
+    if report.decisions is not None:
+        result.write(report.decisions, overwrite=report.overwrite)
+    if report.picture is not None:
+        plot_calibration(result, report.picture, overwrite=report.overwrite)
     summary = {"run": str(run), **result.summary()}
-    if as_json:
+    if report.as_json:
         emit_json(summary)
     else:
-        _show(summary, top)
-        for written in (decisions, picture):
+        _show(summary, report.top)
+        for written in (report.decisions, report.picture):
             if written is not None:
                 typer.echo(f"Written: {written}")
 
 
 def _show(summary: dict[str, Any], top: int) -> None:
-    from transa.cli.output import table
-
     estimate, calibration = summary["estimate"], summary["calibration"]
     rows = [
         ("accuracy", _percent(summary["accuracy"])),

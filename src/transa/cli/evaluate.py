@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transa.cli.graphs import Json
-from transa.cli.output import IgnoreMemory
-from transa.cli.train import note_compiling
+from transa.choices import Split, Ties
+from transa.cli.options import IgnoreMemory, Json, Largest, Limit, Overwrite, Run, Threads, add_command
+from transa.cli.output import emit_json, note, note_compiling, note_memory, progress_bar, table
 
-
-class Ranked(StrEnum):
-    """Splits whose triples can be ranked."""
-
-    test = "test"
-    valid = "valid"
-    train = "train"
-
-
-class TieRule(StrEnum):
-    """Where the true entity stands among those of equal score."""
-
-    realistic = "realistic"
-    optimistic = "optimistic"
-    pessimistic = "pessimistic"
+if TYPE_CHECKING:
+    from transa.models import Model
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(evaluate)
+    add_command(app, evaluate)
 
 
-def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    split: Annotated[Ranked, typer.Option(help="Which triples.")] = Ranked.test,
+@dataclass(frozen=True)
+class Ranking:
+    """What to rank, and how."""
+
+    split: Annotated[Split, typer.Option(help="Which triples.")] = "test"
     known: Annotated[
         str | None,
         typer.Option(
@@ -44,67 +33,85 @@ def evaluate(
             metavar="SPLITS",
             help="Whose facts filtered ranks leave out: train,valid,test, a part, or none; by default without test for other splits.",
         ),
-    ] = None,
-    ties: Annotated[
-        TieRule, typer.Option(help="The true one in the middle of its equals, first or last.")
-    ] = TieRule.realistic,
-    hits: Annotated[str, typer.Option(metavar="K,K,...", help="The k of Hits@k.")] = "1,3,10",
-    limit: Annotated[int | None, typer.Option(min=1, help="Only a random sample of this many triples.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 0,
+    ] = None
+    ties: Annotated[Ties, typer.Option(help="The true one in the middle of its equals, first or last.")] = "realistic"
+    hits: Annotated[str, typer.Option(metavar="K,K,...", help="The k of Hits@k.")] = "1,3,10"
+    limit: Limit = None
+    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What to show and to write."""
+
     ranks: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every single rank: .csv, .tsv or .parquet.")
-    ] = None,
-    answers: Annotated[int, typer.Option(min=0, help="Best answers beside each rank in the file.")] = 3,
-    top: Annotated[int, typer.Option(min=0, help="How many relations to show.")] = 10,
-    chunk: Annotated[int | None, typer.Option(min=1, help="Entities at a time.")] = None,
-    threads: Annotated[int | None, typer.Option(help="By default all processors.")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
-    ignore_memory: IgnoreMemory = False,
-    as_json: Json = False,
-) -> None:
+    ] = None
+    answers: Annotated[int, typer.Option(min=0, help="Best answers beside each rank in the file.")] = 3
+    top: Largest = 10
+    overwrite: Overwrite = False
+    as_json: Json = False
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What to rank on."""
+
+    chunk: Annotated[int | None, typer.Option(min=1, help="Entities at a time.")] = None
+    threads: Threads = None
+    device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu"
+    ignore_memory: IgnoreMemory = False
+
+
+def evaluate(run: Run, ranking: Ranking, machine: Machine, report: Report) -> None:
     """Rank the true head and tail of each triple among all entities."""
     import time
 
-    from transa.cli.output import emit_json, note, note_memory, progress_bar
     from transa.data.result_files import check_target
-    from transa.evaluation import evaluate as evaluate_model
+    from transa.estimators import load_model
     from transa.kernels.threads import set_threads
     from transa.training import RunFolder
     from transa.training.memory import evaluation_memory
 
-    if ranks is not None:
-        check_target(ranks, overwrite=overwrite)
-    places, splits = _places(hits), _splits(known)
-    set_threads(threads)
+    if report.ranks is not None:
+        check_target(report.ranks, overwrite=report.overwrite)
+    places, known = _places(ranking.hits), _splits(ranking.known)
+    set_threads(machine.threads)
     folder = RunFolder(run)
-    empty, graph = folder.empty_model(), folder.graph()
-    triples = min(limit or len(graph.positives(split.value)), len(graph.positives(split.value)))
-    precision = 8 if folder.recipe().precision == "float64" else 4
-    note_memory(evaluation_memory(empty, graph, triples, chunk, precision), ignore=ignore_memory)
-    model = _moved(folder.model(), device)
-    note_compiling("count_better", model)
+    width, graph = 8 if folder.recipe().precision == "float64" else 4, folder.graph()
+    triples = len(graph.positives(ranking.split))
+    triples = min(ranking.limit or triples, triples)
+    # before the tables are read, since they may be what there is no room for
+    need = evaluation_memory(folder.empty_model(), graph, triples, machine.chunk, width)
+    note_memory(need, ignore=machine.ignore_memory)
+    model = load_model(folder)
+    _move(model.model_, machine.device)
+    note_compiling("count_better", model.model_)
     started = time.perf_counter()
     with progress_bar("ranking", 2 * triples) as callback:
-        found = evaluate_model(
-            model, graph, split.value, known=splits, limit=limit, seed=seed, chunk=chunk, callback=callback
+        found = model.evaluate(
+            split=ranking.split,
+            known=known,
+            limit=ranking.limit,
+            seed=ranking.seed,
+            chunk=machine.chunk,
+            callback=callback,
         )
     seconds = time.perf_counter() - started
-    if ranks is not None:
-        found.write(ranks, answers=answers, overwrite=overwrite)
-    report = {"run": str(run), **found.report(ties=ties.value, hits=places), "seconds": seconds}
-    if report["unseen"]:
-        note(
-            f"{report['unseen']:,} of the triples have an entity or relation that does not occur in train; they are counted"
-        )
-    if split is Ranked.train:
+    if report.ranks is not None:
+        found.write(report.ranks, answers=report.answers, overwrite=report.overwrite)
+    figures = {"run": str(run), **found.report(ties=ranking.ties, hits=places), "seconds": seconds}
+    if figures["unseen"]:
+        unseen = f"{figures['unseen']:,} of the triples have an entity or relation that does not occur in train"
+        note(f"{unseen}; they are counted")
+    if ranking.split == "train":
         note("these are the triples the model was trained on: the figures say nothing about new ones")
-    if as_json:
-        emit_json(report)
+    if report.as_json:
+        emit_json(figures)
         return
-    _show(report, places, top)
-    if ranks is not None:
-        typer.echo(f"Written: {ranks}")
+    _show(figures, places, report.top)
+    if report.ranks is not None:
+        typer.echo(f"Written: {report.ranks}")
 
 
 def _places(text: str) -> tuple[int, ...]:
@@ -122,18 +129,16 @@ def _splits(text: str | None) -> Any:
     return [] if text.strip() == "none" else [part.strip() for part in text.split(",")]
 
 
-def _moved(model: Any, device: str) -> Any:
+def _move(model: Model, device: str) -> None:
     from transa.errors import InputError, quote
 
     try:
-        return model.to(device)
+        model.to(device)
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"--device: {quote(device)} cannot be used ({str(error).splitlines()[0]})") from None
 
 
 def _show(report: dict[str, Any], places: tuple[int, ...], top: int) -> None:
-    from transa.cli.output import table
-
     estimate = report["estimate"]
     of = f" of {estimate['population']:,} (an estimate)" if estimate else ""
     measures = ("MR", "MRR", *(f"Hits@{k}" for k in places))  # as many as fit into 80 columns; --json has the rest

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transa.cli.graphs import Json
-from transa.cli.predict import Out, Overwrite, Run
-from transa.cli.train import note_compiling
+from transa.choices import Layout
+from transa.cli.options import Json, Overwrite, Picture, Run, TableOutput, add_command
+from transa.cli.output import deliver, emit_json, note, note_compiling, table
 
 if TYPE_CHECKING:
     from transa.inference.explain import Explanation
 
 
-class Layout(StrEnum):
-    """How vectors are laid out in the plane."""
-
-    pca = "pca"
-    umap = "umap"
-
-
-Picture = Annotated[Path | None, typer.Option("--picture", metavar="FILE", help="Draw it: .png, .svg or .pdf.")]
-
-
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    app.command()(explain)
-    app.command()(neighbours)
-    app.command(name="map")(entity_map)
+    add_command(app, explain)
+    add_command(app, neighbours)
+    add_command(app, entity_map, "map")
 
 
 def explain(
@@ -46,20 +35,19 @@ def explain(
     """Say why a triple scores as it does: dimensions, ranks, supporting facts, and what the metric changes."""
     from transa.analysis.drawing import check_picture
     from transa.analysis.explanation_plot import plot_explanation
-    from transa.cli.output import emit_json, note
-    from transa.inference import Trained
-    from transa.inference.explain import explain as explain_triple
+    from transa.estimators import load_model
 
     if picture is not None:
         check_picture(picture, overwrite=overwrite)
-    trained = Trained.open(run)
-    note_compiling("count_better", trained.model)
-    found = explain_triple(trained, head, relation, tail, top=top)
-    note(*trained.notes)
+    model = load_model(run)
+    note_compiling("count_better", model.model_)
+    found = model.explain(head, relation, tail, top=top)
+    notes = model.trained_.notes
+    note(*notes)
     if picture is not None:
-        plot_explanation(trained, found, picture, overwrite=overwrite)
+        plot_explanation(model.trained_, found, picture, overwrite=overwrite)
     if as_json:
-        emit_json({"run": str(run), "notes": list(trained.notes), **found.report()})
+        emit_json({"run": str(run), "notes": list(notes), **found.report()})
         return
     _show(found, top)
     if picture is not None:
@@ -69,21 +57,15 @@ def explain(
 def neighbours(
     run: Run,
     entity: Annotated[str, typer.Argument(metavar="ENTITY", help="By key, by name, or its beginning.")],
+    output: TableOutput,
     relation: Annotated[str | None, typer.Option(help="Measure distances as this relation does.")] = None,
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many.")] = 10,
-    out: Out = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
 ) -> None:
     """List the entities nearest to one, by their vectors or under a relation's metric."""
-    from transa.cli.output import deliver, note, table
-    from transa.data.result_files import check_target
-    from transa.inference import Trained
-    from transa.inference.neighbours import neighbours as nearest
+    from transa.estimators import load_model
 
-    if out is not None:
-        check_target(out, overwrite=overwrite)
-    found = nearest(Trained.open(run), entity, relation, top=top)
+    output.check()
+    found = load_model(run).neighbours(entity, relation, top=top)
     if not len(found):
         note("the graph has no other entity")
 
@@ -94,12 +76,10 @@ def neighbours(
             table(f"Nearest to {found.entity}{under}", ("entity", "distance", "triples"), rows)
 
     deliver(
+        output,
         found.frame,
         lambda: {"run": str(run), "entity": found.entity, "relation": found.relation, "neighbours": found.rows()},
         show,
-        out=out,
-        overwrite=overwrite,
-        as_json=as_json,
     )
 
 
@@ -108,7 +88,7 @@ def entity_map(
     picture: Annotated[Path, typer.Option(metavar="FILE", help="The picture: .png, .svg or .pdf.")],
     method: Annotated[
         Layout, typer.Option(help="Main directions, or near neighbours kept near (needs transa[umap]).")
-    ] = Layout.pca,
+    ] = "pca",
     colour: Annotated[
         str,
         typer.Option(
@@ -127,19 +107,18 @@ def entity_map(
     from transa.analysis.drawing import check_picture
     from transa.analysis.entity_map import entity_map as map_entities
     from transa.analysis.entity_map_plot import plot_map
-    from transa.cli.output import emit_json
     from transa.data.result_files import check_target, write_table
-    from transa.inference import Trained
+    from transa.estimators import load_model
 
     check_picture(picture, overwrite=overwrite)
     if out is not None:
         check_target(out, overwrite=overwrite)
-    found = map_entities(Trained.open(run), method.value, colour, seed=seed)
+    found = map_entities(load_model(run).trained_, method, colour, seed=seed)
     plot_map(found, picture, overwrite=overwrite)
     if out is not None:
         write_table(found.frame(), out, overwrite=overwrite)
     if as_json:
-        figures = {"method": method.value, "entities": len(found.entities), "explained": found.explained}
+        figures = {"method": method, "entities": len(found.entities), "explained": found.explained}
         emit_json({"run": str(run), **figures, "picture": str(picture)})
         return
     if found.explained is not None:
@@ -151,8 +130,6 @@ def entity_map(
 
 
 def _show(found: Explanation, top: int) -> None:
-    from transa.cli.output import table
-
     triple = found.triple
     where = f"in {' and '.join(found.splits)}" if found.splits else "not in the graph"
     rows: list[tuple[str, str]] = [("the graph", where), ("score", f"{triple.score:.4g}")]
@@ -189,8 +166,6 @@ def _show(found: Explanation, top: int) -> None:
 
 
 def _show_dimensions(found: Explanation, top: int) -> None:
-    from transa.cli.output import table
-
     total = found.parts.total
     views = {found.parts.what: found.residual_dimensions()}
     if found.transformed is not None:

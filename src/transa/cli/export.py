@@ -1,4 +1,4 @@
-"""The command that hands a model to other programs: export."""
+"""The command that writes a model for other programs: export."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from transa.cli.graphs import Json
-from transa.cli.predict import NOTHING_NEW, Only, Overwrite, Run
-from transa.cli.train import note_compiling
+from transa.cli.options import Json, Only, Overwrite, Run, add_command
+from transa.cli.output import emit_json, note, note_compiling, progress_bar
+from transa.cli.predict import NOTHING_NEW
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(export)
+    add_command(app, export)
 
 
 def export(
@@ -31,24 +31,23 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write vectors and metrics, or predicted facts as RDF, to a file."""
-    from transa.cli.output import emit_json, note, progress_bar
     from transa.data.formats.rdf import check_installed
     from transa.data.result_files import check_target
-    from transa.inference import Trained
-    from transa.inference.discover import discover, pairs
+    from transa.estimators import load_model
+    from transa.inference.discover import pairs
     from transa.inference.export import FACTS, VECTORS
     from transa.inference.export import export as export_model
 
     check_target(to, VECTORS + FACTS, overwrite=overwrite)
-    trained, facts = Trained.open(run), None
+    model, facts = load_model(run), None
     if to.suffix.lower() in FACTS:
         check_installed()
-        note_compiling("best_answers", trained.model)
-        with progress_bar("searching", pairs(trained, relation)) as callback:
-            facts = discover(trained, top=top, relations=relation, callback=callback)
-        note(*trained.notes, *([] if len(facts) else [NOTHING_NEW]))
-    export_model(trained, to, facts=facts, overwrite=overwrite)
-    what = {"facts": len(facts)} if facts is not None else {"parameters": trained.model.parameters}
+        note_compiling("best_answers", model.model_)
+        with progress_bar("searching", pairs(model.trained_, relation)) as callback:
+            facts = model.discover(top=top, relations=relation, callback=callback)
+        note(*model.trained_.notes, *([] if len(facts) else [NOTHING_NEW]))
+    export_model(model.trained_, to, facts=facts, overwrite=overwrite)
+    what = {"facts": len(facts)} if facts is not None else {"parameters": model.model_.parameters}
     if as_json:
         emit_json({"run": str(run), "file": str(to), **what})
         return

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from transa.cli.graphs import Json
+from transa.cli.options import Json
 
 
 def register(app: typer.Typer) -> None:

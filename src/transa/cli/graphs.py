@@ -2,52 +2,29 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from transa import choices
+from transa.cli.options import Json, Overwrite, Source, Split, TextFormat, add_command
+from transa.cli.output import emit_json, note, table
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
 
 
-class Part(StrEnum):
-    """Which triples a single file gets."""
-
-    train = "train"
-    valid = "valid"
-    test = "test"
-    all = "all"
-
-
-Source = Annotated[str, typer.Argument(metavar="NAME-or-PATH", help="A dataset's name, a file or a folder.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
-Columns = Annotated[
-    str | None,
-    typer.Option(help="Head, relation, tail[, label]: names in the header or positions from 0, separated by commas."),
-]
-Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")]
-Delimiter = Annotated[str | None, typer.Option(help="Of text files, one character; \\t is a tab.")]
-NoQuotes = Annotated[bool, typer.Option("--no-quotes", help='Take " literally.')]
-Fractions = Annotated[
-    str | None,
-    typer.Option("--split", metavar="TRAIN,VALID,TEST", help="Cut a graph of one piece, for example 0.8,0.1,0.1."),
-]
-Seed = Annotated[int, typer.Option(min=0, help="Of the split.")]
-
-
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    app.command()(datasets)
-    app.command()(formats)
-    app.command()(stats)
-    app.command()(convert)
+    add_command(app, datasets)
+    add_command(app, formats)
+    add_command(app, stats)
+    add_command(app, convert)
 
 
 def datasets(as_json: Json = False) -> None:
     """List the datasets known by name and where they are."""
-    from transa.cli.output import emit_json, table
     from transa.data.registry import DATASETS, whereabouts
 
     places = {name: whereabouts(name) for name in DATASETS}
@@ -114,17 +91,12 @@ def known_format(name: str | None) -> str | None:
 
 def stats(
     source: Source,
+    text: TextFormat,
     as_json: Json = False,
-    columns: Columns = None,
-    header: Header = None,
-    delimiter: Delimiter = None,
-    no_quotes: NoQuotes = False,
     top: Annotated[int, typer.Option(min=0, help="How many relations to show.")] = 15,
 ) -> None:
     """Show what a graph holds: sizes, relations, categories, and what leaks from train into test."""
-    from transa.cli.output import emit_json, note
-
-    graph = load_graph(source, columns, header, delimiter, no_quotes)
+    graph = load_graph(source, text)
     note(*graph.notes)
     found = graph.statistics().to_dict()
     if as_json:
@@ -134,8 +106,6 @@ def stats(
 
 
 def _show(source: str, found: dict[str, Any], top: int) -> None:
-    from transa.cli.output import note, table
-
     listed = found["entities"] - found["entities_in_triples"]
     splits = ("train", "valid", "test")
     rows: list[tuple[str, object]] = [
@@ -189,6 +159,7 @@ def convert(
         Path,
         typer.Argument(metavar="OUT", help="A folder, or one file whose suffix tells the format: out.tsv, out.nt.gz."),
     ],
+    text: TextFormat,
     to: Annotated[
         str | None,
         typer.Option(
@@ -198,35 +169,32 @@ def convert(
             show_default="parquet",
         ),
     ] = None,
-    part: Annotated[Part | None, typer.Option(help="Which triples a single file gets.")] = None,
-    columns: Columns = None,
-    header: Header = None,
-    delimiter: Delimiter = None,
-    no_quotes: NoQuotes = False,
-    split: Fractions = None,
-    seed: Seed = 0,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    part: Annotated[
+        Literal[choices.Split, "all"] | None, typer.Option(help="Which triples a single file gets.")
+    ] = None,
+    split: Split = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the split.")] = 0,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Write a graph in another format, and split it on request."""
-    from transa.cli.output import emit_json, note
-    from transa.data.graph import SPLITS, Split
+    from transa.data.graph import SPLITS
     from transa.data.writing import write, write_file
     from transa.errors import InputError
 
-    graph = load_graph(source, columns, header, delimiter, no_quotes, split, seed)
+    graph = load_graph(source, text, split, seed)
     note(*graph.notes)
-    chosen: list[Split] = list(SPLITS)
+    chosen: list[choices.Split] = list(SPLITS)
     if target.suffix:
         if to is not None:
             raise InputError("--to is for folders; the suffix of a single file tells its format", path=target)
-        filled: list[Split] = [name for name in SPLITS if len(graph.triples(name))]
+        filled: list[choices.Split] = [name for name in SPLITS if len(graph.triples(name))]
         if part is None and len(filled) > 1:
             raise InputError(
                 f"the graph has {', '.join(filled)} triples, which one file cannot tell apart; name a folder or use --part",
                 path=target,
             )
-        chosen = filled if part in (None, Part.all) else [name for name in SPLITS if name == part]
+        chosen = filled if part in (None, "all") else [name for name in SPLITS if name == part]
         write_file(graph, target, chosen, overwrite=overwrite)
     else:
         if part is not None:
@@ -246,24 +214,17 @@ def convert(
         typer.echo(f"{target}: {len(graph.entities):,} entities, {len(graph.relations):,} relations, {written} triples")
 
 
-def load_graph(
-    source: str,
-    columns: str | None,
-    header: bool | None,
-    delimiter: str | None,
-    no_quotes: bool,
-    split: str | None = None,
-    seed: int = 0,
-) -> KnowledgeGraph:
+def load_graph(source: str, text: TextFormat, split: str | None = None, seed: int = 0) -> KnowledgeGraph:
     """Load a graph as the options of a command say."""
     from transa.data import load
 
+    columns = None if text.columns is None else text.columns.split(",")
     return load(
         source,
-        columns=None if columns is None else [int(part) if part.isdecimal() else part for part in columns.split(",")],
-        header=header,
-        delimiter="\t" if delimiter in ("\\t", "tab") else delimiter,
-        quotes=not no_quotes,
+        columns=None if columns is None else [int(part) if part.isdecimal() else part for part in columns],
+        header=text.header,
+        delimiter="\t" if text.delimiter in ("\\t", "tab") else text.delimiter,
+        quotes=not text.no_quotes,
         split=None if split is None else _fractions(split),
         seed=seed,
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from transa.cli.graphs import Json
+from transa.cli.options import Json, add_command
+from transa.cli.output import emit_json, table
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(models)
+    add_command(app, models)
 
 
 def models(as_json: Json = False) -> None:
@@ -17,7 +18,6 @@ def models(as_json: Json = False) -> None:
 
     In formulas, lower means more plausible. n: entities, m: relations, k: dim, d: relation_dim, s: hidden, c: clusters, p: factors.
     """
-    from transa.cli.output import emit_json, table
     from transa.models import MODELS
 
     if as_json:

@@ -1,4 +1,4 @@
-"""What people and machines get to see. Results go to stdout, everything else to stderr."""
+"""What commands print: results on stdout, notes and progress on stderr."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from transa.cli.options import TableOutput
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from transa.models import Model
+    from transa.training import Progress
     from transa.training.memory import MemoryEstimate
 
-IgnoreMemory = Annotated[bool, typer.Option("--ignore-memory", help="Go on where there seems to be too little.")]
-
-#: Characters by which a name could give orders to a terminal.
+#: Characters by which a name could control a terminal.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -38,7 +39,7 @@ def note(*texts: str) -> None:
 
 
 def note_memory(need: MemoryEstimate, *, ignore: bool) -> None:
-    """Say how much memory will be needed, and refuse where there is less."""
+    """Say how much memory will be needed, and refuse if there is less."""
     from transa.training.memory import check_memory
 
     note(f"memory: about {need}")
@@ -46,8 +47,16 @@ def note_memory(need: MemoryEstimate, *, ignore: bool) -> None:
         check_memory(need)
 
 
+def note_compiling(kernel: str = "gradient_phase", model: Model | None = None) -> None:
+    """Say that a kernel is being compiled, if the model has kernels and this one is used for the first time."""
+    from transa.kernels.cache import is_compiled
+
+    if (model is None or model.kernel() is not None) and not is_compiled(kernel):
+        note("first use on this machine: compiling kernels, which takes up to a minute and is kept for the next time")
+
+
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table on stdout: texts to the left, numbers to the right and in one piece. Without names, there is no line for them."""
+    """Print a table on stdout, with texts to the left and numbers to the right; if no column has a name, without a header."""
     rows = [list(row) for row in rows]
     drawn = Table(show_header=any(header))
     for position, name in enumerate(header):
@@ -61,30 +70,27 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -
 
 
 def deliver(
+    output: TableOutput,
     frame: Callable[[], pa.Table],
     report: Callable[[], dict[str, Any]],
     show: Callable[[], None],
-    *,
-    out: Path | None,
-    overwrite: bool,
-    as_json: bool,
 ) -> None:
-    """Give a result in the way that was asked for: a table in a file, a JSON object, or something to read."""
+    """Give a result as `output` says: write its table to a file, and print it as JSON or for people."""
     from transa.data.result_files import write_table
 
-    if out is not None:
-        write_table(frame(), out, overwrite=overwrite)
-    if as_json:
+    if output.out is not None:
+        write_table(frame(), output.out, overwrite=output.overwrite)
+    if output.as_json:
         emit_json(report())
-    elif out is not None:
-        typer.echo(f"Written: {out}")
+    elif output.out is not None:
+        typer.echo(f"Written: {output.out}")
     else:
         show()
 
 
 @contextmanager
 def progress_bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show progress on stderr where that is a terminal; what is yielded takes the number of steps done since."""
+    """Show progress on stderr if that is a terminal; the yielded function takes the number of further steps."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
@@ -94,8 +100,37 @@ def progress_bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda steps: bar.update(task, advance=steps)
 
 
+@contextmanager
+def live_view(epochs: int) -> Iterator[Callable[[Progress], None]]:
+    """Show the progress of training on stderr: a bar on a terminal, otherwise a line after every tenth of the epochs."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("training"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[state]}"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("training", total=epochs, state="")
+
+        def callback(progress: Progress) -> None:
+            state = f"loss {progress.loss:.4f}, violating {progress.violations:.1%}, {progress.triples_per_second:,.0f} triples/s"
+            if progress.best is not None:
+                state += f", best {progress.best:.4f} (epoch {progress.best_epoch})"
+            bar.update(task, completed=progress.epoch, state=state)
+            tenth = max(1, epochs // 10)
+            if not console.is_terminal and (progress.epoch % tenth == 0 or progress.epoch in (1, epochs)):
+                typer.echo(f"epoch {progress.epoch}/{epochs}: {state}", err=True)
+
+        yield callback
+
+
 def _is_number(value: object) -> bool:
-    """Tell whether a value is a number or the text of one, in which ``-`` stands for one that is not there."""
+    """Tell whether a value is a number, the text of one, or ``-`` in the place of one."""
     if not isinstance(value, str):
         return isinstance(value, int | float)
     try:
@@ -106,7 +141,7 @@ def _is_number(value: object) -> bool:
 
 
 def _cell(value: object) -> Text:
-    """Return a value as it is shown; a `Text` is taken literally, while a string could hold markup."""
+    """Return a value as text that is shown literally, while rich would read markup in a string."""
     if isinstance(value, int) and not isinstance(value, bool):
         return Text(f"{value:,}")
     return Text(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transa.cli.graphs import Json
+from transa.cli.options import Json
 
 if TYPE_CHECKING:
     from transa.reproduction import ComparisonTable, Event, Plan
@@ -89,9 +89,8 @@ def reproduce(
 
 
 def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads: int | None, as_json: bool) -> None:
-    from transa.cli.output import emit_json, note
+    from transa.cli.output import emit_json, note, note_compiling
     from transa.cli.stopping import stopping_between_epochs
-    from transa.cli.train import note_compiling
     from transa.reproduction import make_tables
     from transa.reproduction import reproduce as run_plan
     from transa.reproduction.comparison import write_tables

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: training ends with a checkpoint, everything else without a trace of half a file."""
+"""Ctrl-C and SIGTERM: training writes a checkpoint before it ends, and no command leaves half a file behind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def exiting_on_termination() -> Iterator[None]:
-    """Let SIGTERM end the program as an exception does, so that files under temporary names are cleared away."""
+    """Let SIGTERM raise an exception, so that temporary files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -32,9 +32,9 @@ def exiting_on_termination() -> Iterator[None]:
 
 @contextmanager
 def stopping_between_epochs(trainer: Trainer, how: str = "--resume") -> Iterator[None]:
-    """Let the first Ctrl-C or SIGTERM end training after the epoch under way, and a second one at once.
+    """Let the first Ctrl-C or SIGTERM end training after the current epoch, and a second one at once.
 
-    The message says that the same command goes on, with the option `how` where there is one.
+    The message names the command that resumes: the same one, with the option `how` if there is one.
     """
     from transa.training import Stopped
 
@@ -45,7 +45,7 @@ def stopping_between_epochs(trainer: Trainer, how: str = "--resume") -> Iterator
             raise KeyboardInterrupt
         received.append(number)
         trainer.stop()
-        # Not by way of sys.stderr, which may be in use by what was interrupted.
+        # os.write, since the interrupted code may be in the middle of a write to sys.stderr
         os.write(2, b"stopping after this epoch; the same signal again stops at once\n")
 
     if threading.current_thread() is not threading.main_thread():

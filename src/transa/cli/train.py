@@ -3,92 +3,103 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
-from contextlib import contextmanager
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transa.cli.graphs import Columns, Delimiter, Fractions, Header, Json, NoQuotes, Source, load_graph
-from transa.cli.output import IgnoreMemory
+from transa.choices import EngineName
+from transa.cli.graphs import load_graph
+from transa.cli.options import IgnoreMemory, Json, Source, Split, TextFormat, Threads, add_command
+from transa.cli.output import emit_json, live_view, note, note_compiling, note_memory, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from transa.models import Model
-    from transa.training import Progress
-
-
-class EngineChoice(StrEnum):
-    """Engines."""
-
-    auto = "auto"
-    numba = "numba"
-    torch = "torch"
+    from transa.training import Options
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    app.command()(train)
-    app.command()(demo)
+    add_command(app, train)
+    add_command(app, demo)
+
+
+@dataclass(frozen=True)
+class Training:
+    """Which model to train, and how."""
+
+    model: Annotated[str, typer.Option(help="One of those that `transa models` lists.")] = "transa"
+    recipe: Annotated[
+        str | None, typer.Option(help="One the model has, such as paper, authors or modern (transa), or a TOML file.")
+    ] = None
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting of the recipe; repeatable.")
+    ] = None
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What to train on, and when to write checkpoints."""
+
+    threads: Threads = None
+    engine: Annotated[EngineName, typer.Option(help="Compiled kernels, torch, or what fits.")] = "auto"
+    device: Annotated[str, typer.Option(help="Of the torch engine: cpu, cuda, …")] = "cpu"
+    lock_free: Annotated[bool, typer.Option("--lock-free", help="Faster, but two runs with the same seed differ.")] = (
+        False
+    )
+    checkpoint_epochs: Annotated[int | None, typer.Option(min=1, help="Epochs between checkpoints.")] = None
+    checkpoint_minutes: Annotated[float, typer.Option(min=0, help="Minutes between checkpoints.")] = 5.0
+    ignore_memory: IgnoreMemory = False
+
+    def options(self) -> Options:
+        """Return the options of the trainer."""
+        from transa.training import Options
+
+        return Options(
+            self.engine,
+            self.device,
+            self.threads,
+            self.lock_free,
+            self.checkpoint_epochs,
+            self.checkpoint_minutes,
+        )
 
 
 def train(
     source: Source,
     out: Annotated[Path, typer.Option(metavar="RUN", help="The run folder.")],
-    model: Annotated[str, typer.Option(help="One of those that `transa models` lists.")] = "transa",
-    recipe: Annotated[
-        str | None, typer.Option(help="One the model has, such as paper, authors or modern (transa), or a TOML file.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting of the recipe; repeatable.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
-    threads: Annotated[int | None, typer.Option(help="By default all processors.")] = None,
-    engine: Annotated[EngineChoice, typer.Option(help="Compiled kernels, torch, or what fits.")] = EngineChoice.auto,
-    device: Annotated[str, typer.Option(help="Of the torch engine: cpu, cuda, …")] = "cpu",
-    lock_free: Annotated[
-        bool, typer.Option("--lock-free", help="Faster, but two runs with the same seed differ.")
-    ] = False,
-    checkpoint_epochs: Annotated[int | None, typer.Option(min=1, help="Epochs between checkpoints.")] = None,
-    checkpoint_minutes: Annotated[float, typer.Option(min=0, help="Minutes between checkpoints.")] = 5.0,
-    ignore_memory: IgnoreMemory = False,
-    columns: Columns = None,
-    header: Header = None,
-    delimiter: Delimiter = None,
-    no_quotes: NoQuotes = False,
-    split: Fractions = None,
+    training: Training,
+    machine: Machine,
+    text: TextFormat,
+    split: Split = None,
     as_json: Json = False,
 ) -> None:
     """Train a model on a graph and keep it in a run folder."""
-    from transa.cli.output import emit_json, note, note_memory
     from transa.cli.stopping import stopping_between_epochs
     from transa.data.registry import canonical
-    from transa.training import Options, RunFolder, Trainer, load_recipe
+    from transa.estimators import estimator_for
+    from transa.training import RunFolder, load_recipe
     from transa.training.memory import training_memory
 
-    graph = load_graph(source, columns, header, delimiter, no_quotes, split)
+    graph = load_graph(source, text, split)
     note(*graph.notes)
     folder = RunFolder(out)
-    given = dict(map(read_setting, settings or []))
-    same = resume and not given and recipe is None
-    chosen = folder.recipe() if same else load_recipe(model, recipe, canonical(source), given)
-    options = Options(engine.value, device, threads, lock_free, checkpoint_epochs, checkpoint_minutes)
-    note_memory(training_memory(graph, chosen, options), ignore=ignore_memory)
+    given = dict(map(read_setting, training.settings or []))
+    same = training.resume and not given and training.recipe is None
+    recipe = folder.recipe() if same else load_recipe(training.model, training.recipe, canonical(source), given)
+    options = machine.options()
+    note_memory(training_memory(graph, recipe, options), ignore=machine.ignore_memory)
     note_compiling()
-    trainer = Trainer(graph, chosen, options, folder, source)
-    note(
-        f"{trainer.model!r}, {trainer.model.parameters:,} parameters; engine: {trainer.engine.name}, {trainer.threads} threads"
-    )
-    with stopping_between_epochs(trainer), live_view(chosen.epochs) as callback:
-        trainer.fit(callback, resume=resume)
+    trainer = estimator_for(recipe, options).trainer(graph, folder, source)
+    size = f"{trainer.model!r}, {trainer.model.parameters:,} parameters"
+    note(f"{size}; engine: {trainer.engine.name}, {trainer.threads} threads")
+    with stopping_between_epochs(trainer), live_view(recipe.epochs) as callback:
+        trainer.fit(callback, resume=training.resume)
     if trainer.warm_start:
         first = trainer.warm_start
-        note(
-            f"started from a TransE of {first['epochs']} epochs, {first['seconds']:.1f} s, loss {first['last_loss']:.4f}"
-        )
+        took = f"{first['epochs']} epochs, {first['seconds']:.1f} s, loss {first['last_loss']:.4f}"
+        note(f"started from a TransE of {took}")
     summary = {"run": str(out), **trainer.summary()}
     if as_json:
         emit_json(summary)
@@ -105,30 +116,26 @@ def demo(
     """Train TransA on the embedded UMLS graph, and show scores, predictions and a picture."""
     from transa.analysis.drawing import NEEDS_MATPLOTLIB, can_draw
     from transa.analysis.training_plot import plot_training
-    from transa.cli.output import emit_json, note, table
     from transa.data import load
-    from transa.evaluation import link_prediction
-    from transa.inference import predict
-    from transa.training import RunFolder, Trainer, load_recipe
+    from transa.estimators import estimator_for, load_model
+    from transa.training import RunFolder, load_recipe
 
     drawn = can_draw()
     if not drawn:
         note(f"no picture will be drawn: {NEEDS_MATPLOTLIB}")
-    graph = load("umls")
-    folder = RunFolder(out)
+    graph, folder, recipe = load("umls"), RunFolder(out), load_recipe("transa", None, "umls")
     folder.discard()
     note_compiling()
-    recipe = load_recipe("transa", None, "umls")
-    trainer = Trainer(graph, recipe, None, folder, "umls")
+    trainer = estimator_for(recipe).trainer(graph, folder, "umls")
     note(f"{trainer.model!r}; engine: {trainer.engine.name}, {trainer.threads} threads")
     with live_view(recipe.epochs) as callback:
-        model = trainer.fit(callback)
-    scores = link_prediction(model, graph.test, graph.known()).summary()
+        trainer.fit(callback)
+    model = load_model(folder)
+    scores = model.evaluate().summary()
     picture = plot_training(out, out / "training.png", overwrite=True) if drawn else None
     questions = [("virus", "causes"), ("hormone", "affects"), ("bird", "isa")]
     answers = {
-        f"{head} {relation} ?": predict(model, graph, head=head, relation=relation, top=5)
-        for head, relation in questions
+        f"{head} {relation} ?": model.predict(head=head, relation=relation, top=5) for head, relation in questions
     }
     if as_json:
         predictions = {question: [vars(answer) for answer in found] for question, found in answers.items()}
@@ -151,7 +158,7 @@ def demo(
 
 
 def read_setting(text: str) -> tuple[str, Any]:
-    """Read FIELD=VALUE, the value being TOML, or a plain word."""
+    """Read FIELD=VALUE, where the value is TOML or a plain word."""
     from transa.errors import InputError, quote
 
     name, equals, value = text.partition("=")
@@ -161,42 +168,3 @@ def read_setting(text: str) -> tuple[str, Any]:
         return name.strip(), tomllib.loads(f"value = {value}")["value"]
     except (ValueError, RecursionError):  # no TOML, or numbers and nesting without end
         return name.strip(), value.strip()
-
-
-def note_compiling(kernel: str = "gradient_phase", model: Model | None = None) -> None:
-    """Say that a kernel is being compiled, where this is the first time and the model has kernels."""
-    from transa.cli.output import note
-    from transa.kernels.cache import is_compiled
-
-    if (model is None or model.kernel() is not None) and not is_compiled(kernel):
-        note("first use on this machine: compiling kernels, which takes up to a minute and is kept for the next time")
-
-
-@contextmanager
-def live_view(epochs: int) -> Iterator[Callable[[Progress], None]]:
-    """Show the progress of training on stderr: a bar on a terminal, a line now and then elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("training"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("training", total=epochs, state="")
-
-        def callback(progress: Progress) -> None:
-            state = f"loss {progress.loss:.4f}, violating {progress.violations:.1%}, {progress.triples_per_second:,.0f} triples/s"
-            if progress.best is not None:
-                state += f", best {progress.best:.4f} (epoch {progress.best_epoch})"
-            bar.update(task, completed=progress.epoch, state=state)
-            tenth = max(1, epochs // 10)
-            if not console.is_terminal and (progress.epoch % tenth == 0 or progress.epoch in (1, epochs)):
-                typer.echo(f"epoch {progress.epoch}/{epochs}: {state}", err=True)
-
-        yield callback

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from transa.cli.graphs import Json
+from transa.cli.options import Json
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")]
 

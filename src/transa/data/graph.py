@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from transa.choices import Split as Split
 from transa.data.triple_table import TripleTable
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from transa.data.facts import KnownFacts
     from transa.data.statistics import GraphStatistics
 
-Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 Triples = npt.NDArray[np.int32]
 Labels = npt.NDArray[np.int8]

@@ -9,15 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from transa.choices import Calibration
 from transa.errors import InputError, quote
 from transa.evaluation.measures import Values
 
-Method = Literal["isotonic", "platt"]
+Method = Calibration
 METHODS: tuple[Method, ...] = get_args(Method)
 
 #: Bins of equal width in which probabilities are compared with what came true.

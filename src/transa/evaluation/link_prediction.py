@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from transa.choices import Ties as Ties
 from transa.data.facts import KnownFacts
 from transa.data.graph import Triples
 from transa.evaluation.queries import SIDES, Queries, Side
 from transa.evaluation.ranking import Callback, Ranker
 from transa.models import Model
 
-Ties = Literal["realistic", "optimistic", "pessimistic"]
 HITS = (1, 3, 10)
 
 
@@ -119,14 +119,19 @@ class LinkPrediction:
 
 
 def link_prediction(
-    model: Model, triples: Triples, known: KnownFacts, *, chunk: int | None = None, callback: Callback | None = None
+    model: Model | Ranker,
+    triples: Triples,
+    known: KnownFacts,
+    *,
+    chunk: int | None = None,
+    callback: Callback | None = None,
 ) -> LinkPrediction:
     """Rank the head and the tail of each triple among all entities.
 
     Parameters
     ----------
     model
-        What scores.
+        The model that scores, or its ranker if there is one already.
     triples
         Rows of (head, relation, tail), at least one.
     known
@@ -139,7 +144,8 @@ def link_prediction(
     counts = np.zeros((5, len(triples), 2), dtype=np.int64)
     asked = rescored = 0
     itself = known.contains(triples)
-    ranker = Ranker(model, chunk)
+    ranker = model if isinstance(model, Ranker) else Ranker(model, chunk)
+    entities = ranker.model.num_entities
     for column, side in enumerate(SIDES):
         queries = Queries.of(triples, known, side)
         found = ranker.count(queries, callback)
@@ -149,5 +155,5 @@ def link_prediction(
         asked += len(queries)
         rescored += found.rescored
     better, equal, known_better, known_equal, others = counts
-    share = rescored / max(asked * model.num_entities, 1)
-    return LinkPrediction(triples, model.num_entities, better, equal, known_better, known_equal, others, asked, share)
+    share = rescored / max(asked * entities, 1)
+    return LinkPrediction(triples, entities, better, equal, known_better, known_equal, others, asked, share)

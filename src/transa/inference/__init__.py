@@ -1,4 +1,4 @@
-"""Inference: what a trained model predicts."""
+"""Inference: questions to a trained model."""
 
 from transa.inference.check import Checked, Checks, check
 from transa.inference.confidence import Confidence
@@ -7,7 +7,7 @@ from transa.inference.explain import Explanation, explain
 from transa.inference.export import export
 from transa.inference.extend import Extended, extend
 from transa.inference.neighbours import Neighbour, Neighbours, neighbours
-from transa.inference.predict import Answers, Prediction, Question, answer, predict
+from transa.inference.predict import Answers, Prediction, Question, answer
 from transa.inference.trained import Trained
 
 __all__ = [
@@ -30,5 +30,4 @@ __all__ = [
     "export",
     "extend",
     "neighbours",
-    "predict",
 ]

@@ -1,4 +1,4 @@
-"""Is a triple true? Scores, thresholds and probabilities of given triples."""
+"""Whether given triples are true: their scores, thresholds and probabilities."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Checked:
     head, relation, tail
         Keys.
     score, threshold
-        A triple is said to be true where its score is below the threshold of its relation.
+        The model says true if the score is below the threshold of the relation.
     decision
-        True or false; None, as threshold and probability are, where the graph has no validation triples.
+        What the model says; None, like threshold and probability, if the graph has no validation triples.
     probability
-        That it is true.
+        The probability that the triple is true.
     known
-        Whether the graph holds it, in any split.
+        Whether the graph holds the triple, in any split.
     """
 
     head: str
@@ -76,12 +76,12 @@ class Checks:
         return pa.Table.from_pylist(self.rows(), SCHEMA)
 
     def below(self, probability: float) -> list[Checked]:
-        """Return the triples that are less probable than that.
+        """Return the triples whose probability is lower.
 
         Raises
         ------
         InputError
-            If there are no probabilities, since the graph has no validation triples.
+            If there are no probabilities, because the graph has no validation triples.
         """
         if not 0 <= probability <= 1:
             raise InputError(f"expected a probability from 0 to 1, found {probability}")
@@ -92,12 +92,12 @@ class Checks:
 
 
 def check(trained: Trained, triples: Sequence[Sequence[str]]) -> Checks:
-    """Score triples by name, and say which are true.
+    """Score triples given by name, and decide which are true.
 
     Parameters
     ----------
     trained
-        What says so.
+        The model that decides.
     triples
         Heads, relations and tails, by key or by name.
     """
@@ -113,7 +113,7 @@ def check(trained: Trained, triples: Sequence[Sequence[str]]) -> Checks:
 
 
 def check_ids(trained: Trained, triples: Triples) -> Checks:
-    """Score triples by id, and say which are true."""
+    """Score triples given by id, and decide which are true."""
     scores = trained.scores(triples)
     probabilities = trained.probabilities(triples[:, 1], scores)
     known = trained.facts.contains(triples).tolist() if len(triples) else []
@@ -134,7 +134,7 @@ def check_ids(trained: Trained, triples: Triples) -> Checks:
 
 
 def read_triples(path: Path) -> list[tuple[str, str, str]]:
-    """Read triples by name from any file that `transa.load` reads; a column of labels is passed over."""
+    """Read triples by name from any file that `transa.load` reads; a column of labels is ignored."""
     table = read_file(path)
     columns = (column.to_pylist() for column in (table.heads, table.relations, table.tails))
     return list(zip(*columns, strict=True))

@@ -1,4 +1,4 @@
-"""From scores to probabilities: the thresholds and the calibration that the validation split gives, kept beside a run."""
+"""From scores to probabilities: thresholds and a calibration, fitted to the validation split and kept in the run folder."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from transa.evaluation import Calibrator, classify
 from transa.models import Model
 from transa.training import RunFolder
 
-#: Where a run folder keeps it.
+#: The file of a run folder that keeps them.
 FILE = "calibration.json"
 
 
 @dataclass(frozen=True)
 class Confidence:
-    """Thresholds of relations, and the probability that a margin (threshold - score) stands for.
+    """A threshold for each relation, and the probability that belongs to a margin (threshold - score).
 
     Attributes
     ----------
     thresholds
-        Of each relation that has validation triples, by id.
+        By the id of the relation, for relations with validation triples.
     global_threshold
-        Of all other relations.
+        For all other relations.
     calibrator
-        From margins to probabilities.
+        Turns margins into probabilities.
     sampled
-        Whether the false triples were drawn, because valid has no labels.
+        Whether false triples had to be drawn, because valid has no labels.
     """
 
     thresholds: dict[int, float]
@@ -45,7 +45,7 @@ class Confidence:
 
     @classmethod
     def fit(cls, model: Model, graph: KnowledgeGraph, seed: int = 0) -> Confidence:
-        """Choose thresholds and a calibration on the validation split, as `transa classify` does."""
+        """Fit thresholds and a calibration to the validation split, as `transa classify` does."""
         found = classify(model, graph, "valid", seed=seed)
         assert found.calibrator is not None  # noqa: S101
         return cls(found.thresholds, found.global_threshold, found.calibrator, found.sampled)
@@ -70,7 +70,7 @@ class Confidence:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Confidence:
-        """Return what `to_dict` described."""
+        """Return the object that `to_dict` described."""
         try:
             thresholds = {int(relation): float(value) for relation, value in values["thresholds"].items()}
             elsewhere = float(values["global_threshold"])
@@ -82,13 +82,20 @@ class Confidence:
             raise InputError(f"not a calibration ({error})") from None
 
     @classmethod
-    def of_run(cls, folder: RunFolder, model: Model, graph: KnowledgeGraph) -> Confidence:
-        """Return what is kept in a run folder, or fit it and keep it there.
+    def of_run(cls, folder: RunFolder, model: Model, graph: KnowledgeGraph, fingerprint: str) -> Confidence:
+        """Return the calibration that a run folder keeps, or fit one and keep it there.
 
-        What was fitted to other weights or other validation triples is fitted again, and so is what cannot be read. Where the folder
-        cannot be written, nothing is kept.
+        A kept one that is damaged, or was fitted to other weights or other validation triples, is fitted again. If the folder cannot
+        be written, nothing is kept.
+
+        Parameters
+        ----------
+        folder
+            The run.
+        model, graph, fingerprint
+            What the run holds, and the checksum of its tables (`Trained.fingerprint`).
         """
-        origin = _origin(folder, graph)
+        origin = _origin(fingerprint, graph)
         try:
             kept = folder.read_json(FILE)
             if kept.get("origin") == origin:
@@ -101,12 +108,9 @@ class Confidence:
         return found
 
 
-def _origin(folder: RunFolder, graph: KnowledgeGraph) -> str:
-    digest = hashlib.sha256()
-    try:
-        digest.update((folder.path / "weights.safetensors").read_bytes())
-    except OSError as error:
-        raise InputError(f"weights.safetensors cannot be read ({error.strerror})", path=folder.path) from None
+def _origin(fingerprint: str, graph: KnowledgeGraph) -> str:
+    """Return a checksum of everything that a calibration is fitted to."""
+    digest = hashlib.sha256(fingerprint.encode())
     for triples in (graph.valid, graph.labels("valid")):
         digest.update(b"" if triples is None else triples.tobytes())
     return digest.hexdigest()
@@ -115,10 +119,10 @@ def _origin(folder: RunFolder, graph: KnowledgeGraph) -> str:
 def margins(
     confidence: Confidence | None, triples: Triples, scores: npt.NDArray[np.float64], usual: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return by how much triples are plausible, comparable between relations.
+    """Return how plausible triples are, comparable between relations.
 
-    With thresholds that is threshold - score. Without, how far a score lies below the mean of the relation's training triples, in
-    their standard deviations; `usual` holds both for each relation.
+    With thresholds, this is threshold - score. Without, it is how many standard deviations a score lies below the mean of the
+    relation's training triples; `usual` holds the mean and the deviation of each relation.
     """
     relations = triples[:, 1]
     if confidence is not None:

@@ -1,12 +1,11 @@
 """New facts of the whole graph, and old ones that look wrong.
 
-For each head and relation that stand together in some training triple, the best tails are searched among those the relation is
-observed to have. That is a small part of all entities x entities x relations, and each search is exact (`Ranker.best`).
+For each head and relation that occur together in train, we search the best tails among the tails of the relation in train. That is a
+small part of all entities x entities x relations, and each search is exact (`Ranker.best`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -22,9 +21,9 @@ from transa.evaluation.ranking import Ranker
 from transa.inference.check import Checks, check_ids
 from transa.inference.search import best, restricted
 from transa.inference.trained import Trained
-from transa.storage import check_regular
+from transa.storage import atomic_file, check_regular, writing
 
-#: Heads of one part: what is done at a time and told as progress.
+#: Heads that are searched at a time; progress is reported after each part.
 PART = 2048
 
 #: A triple and its score: head, relation, tail (ids), score.
@@ -42,23 +41,23 @@ def discover(
 ) -> Checks:
     """Return the most probable facts that the graph does not hold, the most probable first.
 
-    Equal probabilities are ordered by margin (threshold - score). A triple from an entity to itself counts only where the relation has
-    such triples in train.
+    Facts of equal probability are ordered by margin (threshold - score). A triple from an entity to itself counts only if the relation
+    has such triples in train.
 
     Parameters
     ----------
     trained
-        What predicts.
+        The model that predicts.
     top
-        How many facts.
+        How many facts to return.
     each
-        How many answers to (head, relation, ?) are looked at.
+        How many answers to each (head, relation, ?) to consider.
     relations
-        Only these, by key or by name.
+        Only these relations, by key or by name.
     parts
-        A file for parts that are done. Where it is there already, its parts are taken from it and the rest is added.
+        A file that keeps finished parts. If it exists, the search takes its parts from it and adds the others.
     callback
-        Called after each part with the number of (head, relation) pairs that are done.
+        Called after each part with the number of (head, relation) pairs in it.
     """
     for name, value in (("top", top), ("each", each)):
         if value < 1:
@@ -80,7 +79,7 @@ def discover(
 
 
 def pairs(trained: Trained, relations: Sequence[str] | None = None) -> int:
-    """Return the number of (head, relation) pairs that `discover` goes through."""
+    """Return the number of (head, relation) pairs that `discover` searches."""
     chosen = None if relations is None else {trained.relations.id(name) for name in relations}
     return sum(len(heads) for _, heads, _ in _parts(trained, chosen))
 
@@ -99,7 +98,7 @@ def doubtful(trained: Trained, *, top: int = 100, relations: Sequence[str] | Non
 def _parts(
     trained: Trained, chosen: set[int] | None
 ) -> Iterator[tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int32]]]:
-    """Yield a relation, some of its heads, and its tails."""
+    """Yield each relation with its tails and some of its heads, until all heads have come."""
     train = trained.graph.train
     order = np.argsort(train[:, 1], kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(train[order, 1])) + 1):
@@ -121,8 +120,7 @@ def _best_of_part(
     entities = np.union1d(heads, tails)
     ranker = Ranker(restricted(trained.model, entities, relation))
     no_tails = np.flatnonzero(~np.isin(entities, tails))
-    train = trained.graph.train
-    loops = bool(((train[:, 1] == relation) & (train[:, 0] == train[:, 2])).any())
+    loops = trained.has_loops(relation)
     places = np.searchsorted(entities, heads)
     left_out = []
     for head, place in zip(heads.tolist(), places.tolist(), strict=True):
@@ -151,26 +149,24 @@ def _triples(found: list[Found]) -> Triples:
 
 
 class FinishedParts:
-    """A file with a line for what it belongs to, and one for each part that is done.
+    """A file whose first line names the model and the settings, and whose other lines each hold a finished part.
 
     Parameters
     ----------
     path
         The file; a last line that was cut short is dropped.
     trained, top, each
-        What parts belong to: those of another model or of other settings are refused.
+        The model and the settings. A file of other ones is refused.
     """
 
     def __init__(self, path: Path, trained: Trained, top: int, each: int) -> None:
-        digest = hashlib.sha256(trained.graph.train.tobytes())
-        for table in trained.model.tensors().values():
-            digest.update(table.cpu().numpy().tobytes())
-        header = {"discover": 1, "model": digest.hexdigest(), "top": top, "each": each}
+        header = {"discover": 1, "model": trained.fingerprint, "top": top, "each": each}
         self._done: dict[str, list[Found]] = {}
         self.path = path
         try:
             check_regular(path)
-            lines = path.read_text("utf-8").splitlines() if path.exists() else []
+            text = path.read_text("utf-8") if path.exists() else ""
+            lines = text.splitlines()
             kept = [line for line in map(_line, lines) if line is not None]
             if lines and (not kept or kept[0] != header):
                 raise InputError("holds parts of another model or of other settings; name another file", path=path)
@@ -179,22 +175,24 @@ class FinishedParts:
                 sizes = (trained.model.num_entities, trained.model.num_relations)
                 if not all(min(h, t) >= 0 and max(h, t) < sizes[0] and 0 <= r < sizes[1] for h, r, t, _ in found):
                     raise ValueError("an id that is out of range")
-            if len(kept) < len(lines) or not lines:
-                text = "".join(json.dumps(line) + "\n" for line in [header, *kept[1:]])
-                path.write_text(text, "utf-8")
         except (OSError, KeyError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"not a readable file of finished parts ({error})", path=path) from None
+        if len(kept) < len(lines) or not text.endswith("\n"):
+            whole = "".join(json.dumps(line) + "\n" for line in [header, *kept[1:]]).encode()
+            with atomic_file(path, overwrite=True, size=len(whole)) as file:
+                file.write(whole)
 
     def get(self, part: str) -> list[Found] | None:
-        """Return what was found in a part, or None where it is not done."""
+        """Return what was found in a part, or None if the part is not finished."""
         return self._done.get(part)
 
     def add(self, part: str, found: list[Found]) -> None:
-        """Note that a part is done."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"part": part, "found": found}) + "\n")
+        """Keep a finished part."""
+        line = (json.dumps({"part": part, "found": found}) + "\n").encode()
+        with writing(self.path, len(line)) as place, place.open("ab") as file:
+            file.write(line)
 
 
 def _line(text: str) -> dict[str, Any] | None:

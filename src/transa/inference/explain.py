@@ -189,7 +189,7 @@ def _answers(trained: Trained, head: int, relation: int, top: int) -> tuple[Pred
 
 
 def _ranks(trained: Trained, triple: Triples) -> tuple[Rank, Rank]:
-    found = link_prediction(trained.model, triple, trained.facts)
+    found = link_prediction(trained.ranker, triple, trained.facts)
     raw, filtered = found.ranks(filtered=False)[0], found.ranks(filtered=True)[0]
     return Rank(float(raw[0]), float(filtered[0])), Rank(float(raw[1]), float(filtered[1]))
 
@@ -224,7 +224,7 @@ def _without(trained: Trained, triple: Triples, top: int) -> Without | None:
     norm = 1 if by_l1 or (isinstance(model, TransA) and model.metric == "lowrank") else 2
     plain = TransE(model.num_entities, model.num_relations, model.dim, norm=norm)
     plain.entity, plain.relation["vector"] = model.entity, model.relation.vector
-    other = Trained(plain, trained.graph)
+    other = trained.with_model(plain)
     head_rank, tail_rank = _ranks(other, triple)
     head, relation, _ = triple[0].tolist()
     return Without(f"L{norm}", head_rank, tail_rank, _answers(other, head, relation, top))

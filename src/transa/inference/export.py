@@ -1,4 +1,4 @@
-"""A model as files for other programs: vectors and metrics, or predicted facts with their scores."""
+"""Files for other programs: the vectors and metrics of a model, or the facts that it predicts with their scores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SPACE = re.compile(r"\s+")
 
 
 def export(trained: Trained, path: Path, *, facts: Checks | None = None, overwrite: bool = False) -> Path:
-    """Write a model to a file, whose suffix tells the format.
+    """Write a model to a file; the suffix tells the format.
 
     ====================== =====================================================================================================
     ``.parquet``           a row for each entity and relation: kind, id, key, name, vector, and for relations metric (W_r by rows)
@@ -102,7 +102,7 @@ def _write_npz(trained: Trained, file: BinaryIO) -> None:
 
 
 def _words(trained: Trained, path: Path) -> list[str]:
-    """Return a word for each entity: its key without white space."""
+    """Return the keys of the entities with ``_`` in the place of white space."""
     words: dict[str, str] = {}
     for key in trained.graph.entities:
         word = _SPACE.sub("_", key)

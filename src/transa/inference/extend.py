@@ -1,7 +1,7 @@
-"""Growing a trained model: new entities get vectors from their triples, while everything else stays as it is.
+"""Adding entities to a trained model: they get vectors from their triples, and everything else stays as it is.
 
-A new entity starts where its triples say it should be, the mean of t - r over those it heads and of h + r over those it ends, and
-takes some steps down the training loss from there. Old entities keep their ids and, unless training goes on, their vectors.
+A new entity starts at the mean of the places where its triples put it: t - r where it is the head, h + r where it is the tail. From
+there it takes some gradient steps. Old entities keep their ids and, unless all triples are trained again, their vectors.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from transa.training import Options, Progress, Recipe, RunFolder, Trainer
 
 @dataclass(frozen=True, eq=False)
 class Extended:
-    """A model that has grown.
+    """A model with more entities.
 
     Attributes
     ----------
     trained
         The new model and graph.
     new_entities
-        Their keys, in the order of their ids, which follow those of the old.
+        The keys of the new entities, in the order of their ids, which follow those of the old ones.
     triples
         How many triples were added to train.
     repeated
-        How many of the given ones were there already.
+        How many of the given triples the graph held before, or were given twice.
     losses
-        Of the new triples: at the start of the steps and at their end; None where there was nothing to place.
+        The loss of the new triples before the first step and after the last; None if no entity is new.
     """
 
     trained: Trained
@@ -76,25 +76,25 @@ def extend(
     Parameters
     ----------
     trained
-        What grows; it is left as it is.
+        The model and its graph; both stay as they are.
     triples
-        Heads, relations and tails by key (or by readable name). What is no entity yet becomes one; relations must be known.
+        Heads, relations and tails by key or by readable name. Unknown heads and tails become entities; relations must be known.
     steps
-        Steps down the loss of the new triples, in which only vectors of new entities move; 0 leaves them at their start.
+        Gradient steps on the new triples in which only the new vectors move; with 0 they stay where they start.
     refine
-        Epochs of training on all triples afterwards, in which everything moves.
+        Epochs of training on all triples afterwards, in which all parameters move.
     seed
-        Of corruptions.
+        The seed of the negatives.
     options
-        How to train, for `refine`.
+        How `refine` trains.
     folder
-        Where to keep the result as a run; it must not hold one.
+        Keeps the result as a run; it must not hold one.
     callback
         Called after each epoch of `refine`.
     """
     recipe = trained.recipe
     if recipe is None:
-        raise InputError("extend: how the model was trained is not known")
+        raise InputError("extend: it is not known how the model was trained")
     for name, value in (("steps", steps), ("refine", refine)):
         if value < 0:
             raise InputError(f"{name}: expected 0 or more, found {value}")
@@ -180,13 +180,13 @@ def _refine(
 
 
 def _resume_optimizer(trained: Trained, trainer: Trainer, old: int) -> None:
-    """Take over the optimiser's state from the old run, so that what is well known moves little; new entities have none."""
+    """Take over the state of the optimiser from the old run, so that well-trained vectors move little; new entities have none."""
     if trained.folder is None:
         return
     try:
         tensors, _ = trained.folder.read_tensors("checkpoint.safetensors")
     except InputError:
-        return  # without it, training goes on with a fresh optimiser
+        return  # then the optimiser starts without a state
     kept = {name.removeprefix("engine."): table for name, table in tensors.items() if name.startswith("engine.")}
     state = {}
     for name, table in trainer.engine.state().items():

@@ -1,4 +1,4 @@
-"""Names as people type them: by key, by readable name, in any case, or by their beginning."""
+"""Entities and relations as people type them: by key, by name, in upper or lower case, or by the first letters."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ LISTED = 8
 
 
 class Names:
-    """Finds entities or relations by what a person calls them.
+    """Finds entities or relations by what a person types.
 
     Parameters
     ----------
     vocabulary
         The keys and readable names.
     kind
-        ``"entity"`` or ``"relation"``, for messages.
+        ``"entity"`` or ``"relation"``: how messages call them.
     """
 
     def __init__(self, vocabulary: Vocabulary, kind: str) -> None:
@@ -39,7 +39,7 @@ class Names:
 
     @cached_property
     def _folded(self) -> dict[str, list[int]]:
-        """Ids by key and by readable name, both without case."""
+        """Ids by key and by readable name, both in lower case."""
         found: dict[str, list[int]] = {}
         for position, key in enumerate(self.vocabulary):
             found.setdefault(key.casefold(), []).append(position)
@@ -49,12 +49,12 @@ class Names:
         return found
 
     def id(self, text: str) -> int:
-        """Return the id of the key `text`, or else of the one thing that is called so, in any case, or whose name begins so.
+        """Return the id whose key is `text`; or else the only one of this name, of this name in any case, or with these first letters.
 
         Raises
         ------
         InputError
-            If nothing or more than one thing is called so; the message lists candidates.
+            If no name fits, or more than one; the message lists candidates.
         """
         if text in self.vocabulary:
             return self.vocabulary.id(text)
@@ -67,14 +67,14 @@ class Names:
         raise InputError(f"unknown {self.kind} {quote(text)}{near or self._few()}")
 
     def exact(self, text: str) -> int | None:
-        """Return the id of a key, or of the one thing of that readable name, or None."""
+        """Return the id whose key is `text`, or the only one of this readable name, or None."""
         if text in self.vocabulary:
             return self.vocabulary.id(text)
         found = self._named.get(text, [])
         return found[0] if len(found) == 1 else None
 
     def _called(self, text: str) -> Iterator[list[int]]:
-        """Yield what is called so exactly, in any case, and what begins so."""
+        """Yield the ids of exactly this name, of this name in any case, and of names that begin with it."""
         folded = text.casefold().strip()
         yield self._named.get(text, [])
         yield self._folded.get(folded, [])
@@ -90,12 +90,12 @@ class Names:
         return f"{shown}, … ({len(found):,} in all)" if len(found) > LISTED else shown
 
     def _few(self) -> str:
-        """Return the names themselves where there are only a few."""
+        """Return all names, if there are only a few."""
         return (
             f"; there are {self._listed(list(range(len(self.vocabulary))))}" if len(self.vocabulary) <= LISTED else ""
         )
 
     def shown(self, position: int) -> str:
-        """Return the key, with the readable name beside it where there is one."""
+        """Return the key, followed by the readable name if there is another."""
         key, name = self.vocabulary[position], self.vocabulary.name(position)
         return repr(key) if key == name else f"{key!r} ({name})"

@@ -1,4 +1,4 @@
-"""Missing heads, tails and relations, by name."""
+"""The missing head, tail or relation of a triple, by name."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from transa.data import KnowledgeGraph, Vocabulary
+from transa.data import Vocabulary
 from transa.errors import InputError
 from transa.evaluation.queries import Side
 from transa.inference.search import best
 from transa.inference.trained import Trained
-from transa.models import Model
 
 Asked = Literal["head", "relation", "tail"]
 PLACES: tuple[Asked, ...] = ("head", "relation", "tail")
@@ -29,13 +28,13 @@ class Prediction:
     Attributes
     ----------
     key, name
-        The entity or relation that answers.
+        The entity or relation that is the answer.
     score
-        Its dissimilarity: lower is more plausible.
+        The dissimilarity of the triple: lower is more plausible.
     known
-        Whether the graph holds the fact, in any split.
+        Whether the graph holds the triple, in any split.
     probability
-        That the fact is true; None where the graph has no validation triples.
+        The probability that the triple is true; None if the graph has no validation triples.
     """
 
     key: str
@@ -47,7 +46,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Question:
-    """What is given; the one that is None is asked for."""
+    """Two of head, relation and tail; the one that is None is asked for."""
 
     head: str | None = None
     relation: str | None = None
@@ -63,7 +62,7 @@ class Question:
 
     @property
     def asked(self) -> Asked:
-        """What is asked for."""
+        """Which of the three is asked for."""
         return next(place for place in PLACES if getattr(self, place) is None)
 
     def __str__(self) -> str:
@@ -77,7 +76,7 @@ class Answers(Sequence[Prediction]):
     Attributes
     ----------
     question
-        With the keys that its names were found to mean.
+        The question, with keys in the place of names.
     predictions
         The answers.
     """
@@ -133,46 +132,26 @@ def frame_of(answers: Iterable[Answers]) -> pa.Table:
     return pa.Table.from_pylist([row for each in answers for row in each.rows()], SCHEMA)
 
 
-def predict(
-    model: Model,
-    graph: KnowledgeGraph,
-    *,
-    relation: str | None = None,
-    head: str | None = None,
-    tail: str | None = None,
-    top: int = 10,
-) -> Answers:
-    """Return the `top` answers to (head, relation, ?), (?, relation, tail) or (head, ?, tail), the most plausible first.
-
-    Parameters
-    ----------
-    model, graph
-        A trained model, and the graph that names its entities and relations.
-    relation, head, tail
-        Two of them, by key or by name.
-    top
-        How many answers.
-    """
-    return answer(Trained(model, graph), [Question(head, relation, tail)], top=top)[0]
-
-
 def answer(
     trained: Trained, questions: Sequence[Question], *, top: int = 10, new_only: bool = False, in_range: bool = False
 ) -> list[Answers]:
     """Answer many questions at once.
 
+    An entity is no answer to a question about itself, unless the relation has triples from an entity to itself in train, or the graph
+    holds this very triple.
+
     Parameters
     ----------
     trained
-        What answers.
+        The model that answers.
     questions
         Names are found as `transa.inference.names.Names` says.
     top
-        How many answers to each, at most.
+        How many answers to each question, at most.
     new_only
-        Leave out what the graph holds already.
+        Leave out triples that the graph holds.
     in_range
-        Only entities that stand on that side of the relation in some training triple.
+        Only entities that train has on that side of the relation.
     """
     if top < 1:
         raise InputError(f"top: expected at least 1, found {top}")
@@ -210,14 +189,14 @@ def _entities(
         facts.heads_of(relation, entity) if side == "head" else facts.tails_of(entity, relation)
         for entity, relation in zip(fixed.tolist(), relations.tolist(), strict=True)
     ]
-    left_out: list[npt.NDArray[Any]] | None = None
-    if in_range:
-        outside = {each: np.setdiff1d(every, trained.range_of(each, side)) for each in np.unique(relations).tolist()}
-        left_out = [outside[relation] for relation in relations.tolist()]
-        if new_only:
-            left_out = [np.union1d(some, more) for some, more in zip(left_out, known, strict=True)]
-    elif new_only:
-        left_out = known
+    outside = {
+        each: np.setdiff1d(every, trained.range_of(each, side)) if in_range else every[:0]
+        for each in np.unique(relations).tolist()
+    }
+    left_out = []
+    for entity, relation, held in zip(fixed.tolist(), relations.tolist(), known, strict=True):
+        itself = every[:0] if trained.has_loops(relation) or entity in held else every[entity : entity + 1]
+        left_out.append(np.unique(np.concatenate([outside[relation], held if new_only else held[:0], itself])))
     answers, scores = best(trained.ranker, side, fixed, relations, min(top, len(every)), left_out)
     found = []
     for row, entities in enumerate(answers):
@@ -239,7 +218,7 @@ def _entities(
 
 
 def _relations(trained: Trained, ids: npt.NDArray[Any], top: int, new_only: bool) -> Answers:
-    """Answer (head, ?, tail). Scores of two relations do not compare; their margins do."""
+    """Answer (head, ?, tail) in the order of margins, since scores of two relations do not compare."""
     triples = np.repeat(ids[None].astype(np.int32), trained.model.num_relations, axis=0)
     triples[:, 1] = np.arange(len(triples))
     known = trained.facts.contains(triples)

@@ -1,4 +1,4 @@
-"""The best answers among some entities: exact, and without a full sort."""
+"""The best answers to many questions: exact, and without sorting all entities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transa.evaluation.queries import Queries, Side
 from transa.evaluation.ranking import Ranker
 from transa.models import Model, Rows
 
-#: Ids that are left out at a time: questions go in parts of so many.
+#: How many ids one part of the questions may leave out.
 BUDGET = 1 << 23
 
 
@@ -25,20 +25,20 @@ def best(
     number: int,
     left_out: Sequence[npt.NDArray[Any]] | None = None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return the `number` entities of the lowest scores for each question, and these scores.
+    """Return the `number` entities with the lowest scores for each question, and these scores.
 
     Parameters
     ----------
     ranker
-        Of the model.
+        The ranker of the model.
     side
-        What is asked for.
+        The side that is asked for.
     fixed, relations
         The given entity and relation of each question.
     number
-        How many answers; where there are not as many, ids are -1 and scores infinite.
+        How many answers. If there are fewer, the remaining ids are -1 and their scores infinite.
     left_out
-        For each question the entities that are no answers, sorted and distinct.
+        The entities that each question does not accept as answers, sorted and distinct.
     """
     answers = np.full((len(fixed), number), -1, np.int64)
     scores = np.full((len(fixed), number), np.inf)
@@ -69,7 +69,7 @@ def best(
 
 
 def restricted(model: Model, entities: npt.NDArray[Any], relation: int) -> Model:
-    """Return the model with only some of its entities, whose new ids are their positions, and one relation, whose id is 0."""
+    """Return the model with only some of its entities and one relation; their new ids are their positions, and 0."""
     import torch
 
     some = copy(model)

@@ -1,7 +1,8 @@
-"""A trained model with its graph: what every question is put to."""
+"""A trained model with its graph: every question is put to it."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,58 +22,77 @@ from transa.inference.names import Names
 from transa.models import Model
 from transa.training import Recipe, RunFolder
 
-#: What is said where there can be no probabilities.
+#: What we say where there can be no probabilities.
 NO_VALID = "the graph has no validation triples: there are scores, but no thresholds and no probabilities"
 
 
 @dataclass(eq=False)
 class Trained:
-    """A trained model, the graph it was trained on, and what is derived from both when first asked for.
+    """A trained model, the graph it was trained on, and what follows from both.
+
+    Names, known facts, ranker and calibration are each made once, when first needed.
 
     Attributes
     ----------
     model, graph
-        Parameters, and facts with their names.
+        The parameters, and the facts with their names.
     recipe
-        How the model was trained, where that is known.
+        How the model was trained, if that is known.
     folder
-        The run it comes from, where there is one: its calibration is kept there.
+        The run that the model comes from, if there is one; its calibration is kept there.
+    calibrated
+        Whether to fit thresholds and probabilities, if the graph has validation triples.
     """
 
     model: Model
     graph: KnowledgeGraph
     recipe: Recipe | None = None
     folder: RunFolder | None = field(default=None, repr=False)
+    calibrated: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
         check_sizes(self.model, self.graph)
 
     @classmethod
-    def open(cls, path: str | Path) -> Trained:
-        """Read a run folder.
+    def open(cls, run: str | Path | RunFolder) -> Trained:
+        """Read a finished run.
 
         Raises
         ------
         InputError
-            If the folder holds no finished run, one of another format, or files that are damaged.
+            If the folder holds no finished run, a run of another format, or damaged files.
         """
-        folder = RunFolder(path)
+        folder = run if isinstance(run, RunFolder) else RunFolder(run)
         return cls(folder.model(), folder.graph(), folder.recipe(), folder)
+
+    def with_model(self, model: Model) -> Trained:
+        """Return another model of the same entities, relations and facts, without a calibration."""
+        other = Trained(model, self.graph, calibrated=False)
+        other.entities, other.relations, other.facts = self.entities, self.relations, self.facts
+        return other
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A checksum of the model's tables and the training triples."""
+        digest = hashlib.sha256(self.graph.train.tobytes())
+        for table in self.model.tensors().values():
+            digest.update(table.detach().cpu().contiguous().numpy().data)
+        return digest.hexdigest()
 
     # ------------------------------------------------------------------ names
 
     @cached_property
     def entities(self) -> Names:
-        """Entities by what people call them."""
+        """The entities, found by key or by name."""
         return Names(self.graph.entities, "entity")
 
     @cached_property
     def relations(self) -> Names:
-        """Relations by what people call them."""
+        """The relations, found by key or by name."""
         return Names(self.graph.relations, "relation")
 
     def triple(self, head: str, relation: str, tail: str) -> Triples:
-        """Return the ids of a triple by names, of shape (1, 3)."""
+        """Return the ids of a triple given by names, of shape (1, 3)."""
         ids = [self.entities.id(head), self.relations.id(relation), self.entities.id(tail)]
         return np.array([ids], dtype=np.int32)
 
@@ -84,9 +104,22 @@ class Trained:
         return self.graph.known()
 
     def range_of(self, relation: int, side: str) -> npt.NDArray[np.int32]:
-        """Return the entities that stand on a side of a relation in train, sorted."""
+        """Return the entities on one side of a relation in train, sorted."""
         rows = self.graph.train[self.graph.train[:, 1] == relation]
         return np.unique(rows[:, 2 if side == "tail" else 0])
+
+    def has_loops(self, relation: int) -> bool:
+        """Tell whether train holds a triple of the relation from an entity to itself.
+
+        Where it holds none, an entity is no answer to a question about itself. Models that translate would often name it first: its
+        vector is nearest to itself.
+        """
+        return relation in self._relations_with_loops
+
+    @cached_property
+    def _relations_with_loops(self) -> frozenset[int]:
+        train = self.graph.train
+        return frozenset(np.unique(train[train[:, 0] == train[:, 2], 1]).tolist())
 
     def splits_of(self, triple: Triples) -> list[str]:
         """Return the splits that hold a triple as a fact."""
@@ -101,25 +134,27 @@ class Trained:
 
     @property
     def confidence(self) -> Confidence | None:
-        """Thresholds and probabilities, or None where the graph has no validation triples."""
+        """The thresholds and probabilities, or None if the graph has no validation triples."""
         return self._confidence[0]
 
     @cached_property
     def _confidence(self) -> tuple[Confidence | None, str]:
+        if not self.calibrated:
+            return None, ""
         if not len(self.graph.valid):
             return None, NO_VALID
         try:
             if self.folder is not None:
-                return Confidence.of_run(self.folder, self.model, self.graph), ""
+                return Confidence.of_run(self.folder, self.model, self.graph, self.fingerprint), ""
             return Confidence.fit(self.model, self.graph), ""
-        except InputError as error:  # a graph so full that nothing false can be drawn
+        except InputError as error:  # the graph is so full that no false triple can be drawn
             return None, f"there are no thresholds and no probabilities: {error}"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of probabilities should know."""
+        """What a reader of the probabilities should know."""
         if self.confidence is None:
-            return (self._confidence[1],)
+            return tuple(filter(None, (self._confidence[1],)))
         if self.confidence.sampled:
             return (
                 "probabilities hold where one triple is false for each true one, as in the drawn validation triples",
@@ -132,7 +167,7 @@ class Trained:
 
     @cached_property
     def _usual(self) -> npt.NDArray[np.float64]:
-        """Mean and deviation of each relation's training scores."""
+        """Mean and standard deviation of the training scores of each relation."""
         usual = np.array([[0.0], [1.0]]).repeat(self.model.num_relations, axis=1)
         scores = self.scores(self.graph.train)
         for relation, rows in by_relation(self.graph.train):
@@ -140,12 +175,12 @@ class Trained:
         return usual
 
     def margins(self, triples: Triples, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return how plausible triples are in a measure that compares between relations."""
+        """Return how plausible triples are, comparable between relations: higher is more plausible."""
         usual = self._usual if self.confidence is None else np.empty((2, 0))
         return margins(self.confidence, triples, scores, usual)
 
     def probabilities(self, relations: npt.NDArray[Any], scores: npt.NDArray[np.float64]) -> list[float | None]:
-        """Return the probability of each score, None where there are none."""
+        """Return the probability that each triple is true, None if there is no calibration."""
         if self.confidence is None:
             return [None] * len(scores)
         found: list[float | None] = self.confidence.probability(relations, scores).tolist()

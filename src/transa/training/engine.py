@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from transa.choices import EngineName as EngineName
 from transa.errors import InputError
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from transa.models import Model
     from transa.training.epoch_batches import EpochBatches
     from transa.training.recipe import Recipe
-
-EngineName = Literal["auto", "numba", "torch"]
 
 
 @dataclass(frozen=True)

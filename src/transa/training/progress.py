@@ -1,4 +1,4 @@
-"""What training is told beside its recipe, and what it tells."""
+"""How to train on this machine, and what training reports."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from transa.training.engine import EngineName
 
 
 class TrainingError(TransaError):
-    """Training that failed: the loss or a parameter is NaN or infinite."""
+    """Training failed: the loss or a parameter is NaN or infinite."""
 
 
 class Stopped(TransaError):  # noqa: N818
-    """Training that was asked to stop; it goes on from the checkpoint of the epoch it had come to."""
+    """Training stopped because it was asked to; it can be resumed from the checkpoint of its last epoch."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known after an epoch.
+    """The state of training after an epoch.
 
     Attributes
     ----------
     epoch, epochs
-        The number of the epoch, and how many there are to be.
+        The number of the epoch, and of how many.
     loss, violations
-        Mean loss of a positive, and the share of pairs that violate.
+        Mean loss of a positive, and the share of (positive, negative) pairs that violate the margin.
     seconds
-        Spent on training so far, validation and metric included.
+        Time spent on training so far, with validation and the metric.
     triples_per_second
-        Positives of this epoch over its time.
+        Positives of this epoch per second.
     validation
-        The score of the epoch, where it was validated.
+        The validation score of this epoch, if it was validated.
     best, best_epoch
-        The best score so far and its epoch.
+        The best validation score so far, and its epoch.
     """
 
     epoch: int
@@ -49,16 +49,20 @@ class Progress:
 
 @dataclass(frozen=True)
 class Options:
-    """How to run a recipe on this machine; none of it but `lock_free` and the engine changes the result.
+    """How to train on this machine. Only the engine and `lock_free` can change the result.
 
     Attributes
     ----------
-    engine, device, lock_free
-        See `transa.training.engine.choose_engine`.
+    engine
+        Compiled kernels (``"numba"``), ``"torch"``, or with ``"auto"`` the kernels wherever the model has them.
+    device
+        The device of the torch engine, such as ``"cuda"``.
     threads
-        By default all processors.
+        By default one for each processor.
+    lock_free
+        Train faster with several threads, though two runs with the same seed then differ.
     checkpoint_epochs, checkpoint_minutes
-        A checkpoint is written when either has passed since the last.
+        A checkpoint is written when this many epochs or minutes have passed since the last.
     """
 
     engine: EngineName = "auto"

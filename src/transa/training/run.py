@@ -1,19 +1,19 @@
-"""Run folders: enough to load a model, to repeat its training and to take it up again.
+"""Run folders: all it takes to load a model, to repeat its training and to resume it.
 
 ====================== =======================================================================
 config.json            format and package version, recipe, source of the graph, engine
 graph/                 the graph, so that evaluation and prediction need nothing else
 log.jsonl              a line for each epoch
-checkpoint.safetensors the state after an epoch, from which training goes on
-best.safetensors       the tables of the epoch that validated best, where there is validation
-weights.safetensors    the result
-metrics.json           what training has come to
-calibration.json       thresholds and probabilities from valid, once they have been asked for
-extension.json         what a run was grown from, where `transa extend` wrote it
+checkpoint.safetensors the state after an epoch, from which training resumes
+best.safetensors       the tables of the epoch with the best validation score, if there is validation
+weights.safetensors    the trained tables
+metrics.json           a summary of the training
+calibration.json       thresholds and probabilities from valid, written when first needed
+extension.json         which run `transa extend` started from, in a run that it wrote
 ====================== =======================================================================
 
-Every file but the log is written under another name and then renamed, so that whatever happens there is an old or a new one, never half
-of it. The configuration comes first: a folder without it holds no run, and one with it can be resumed.
+Every file but the log is written under a temporary name and then renamed: whatever happens, the folder holds the old file or the new
+one, never half of one. The configuration is written first: a folder without it holds no run.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ WRITTEN = (
 
 
 class RunFolder:
-    """A folder of one training run.
+    """The files of one training run.
+
+    An object reads the configuration and the graph once and keeps them until it writes new ones. `transa.load_model` opens a finished
+    run with everything that belongs to it.
 
     Parameters
     ----------
@@ -64,11 +67,14 @@ class RunFolder:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._lock = FileLock(self.path / ".lock")
+        self._config: dict[str, Any] | None = None
+        self._graph: KnowledgeGraph | None = None
 
     def place(self, name: str) -> Path:
-        """Return where a file of the run stands. It stands in the folder: a link that leads out of it is refused.
+        """Return the path of a file of the run, and refuse a link that leads out of the folder.
 
-        A run may come from anywhere. Following its links would read, or with a calibration write, what is no part of it.
+        A run may come from anyone. If we followed its links, we would read files that are no part of it, or write a calibration over
+        them.
         """
         path = self.path / name
         try:
@@ -90,6 +96,7 @@ class RunFolder:
         if self.holds("config.json") and not resume:  # asked under the lock: another process may have just left
             self.close()
             raise InputError("holds a run already; take it up with --resume or name another folder", path=self.path)
+        self._config = self._graph = None  # another process may have written them before we held the lock
         for name in WRITTEN:
             for leftover in leftovers(self.path, name):
                 shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
@@ -109,11 +116,11 @@ class RunFolder:
             ) from None
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", path=self.path) from None
-        with suppress(OSError):  # only a help to others; what counts is the lock
+        with suppress(OSError):  # this only helps others to see who it is; the lock decides
             owner.write_text(f"{os.getpid()} on {platform.node()}", "utf-8")
 
     def close(self) -> None:
-        """Give the folder free."""
+        """Release the folder for other processes."""
         with suppress(OSError):
             (self.path / ".owner").unlink(missing_ok=True)
         self._lock.release()
@@ -130,14 +137,15 @@ class RunFolder:
                 self.close()
 
     def holds(self, name: str) -> bool:
-        """Tell whether a file is there."""
+        """Tell whether the folder holds a file of this name."""
         return (self.path / name).exists()
 
     # ------------------------------------------------------------------ writing
 
     def write_start(self, graph: KnowledgeGraph, recipe: Recipe, **details: Any) -> None:
-        """Write what is known before training: configuration and graph."""
+        """Write the configuration and the graph, which are known before training."""
         self.write_config(graph, recipe, **details)
+        self._graph = None
         graph.save(self.place("graph"), overwrite=True)
 
     def write_config(self, graph: KnowledgeGraph, recipe: Recipe, **details: Any) -> None:
@@ -162,11 +170,13 @@ class RunFolder:
         self._write(name, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
 
     def write_tensors(self, name: str, tensors: Mapping[str, Tensor], **notes: Any) -> None:
-        """Write tables with some plain values beside them."""
+        """Write tables, and `notes` as JSON values in the header of the file."""
         packed = {key: table.detach().cpu().contiguous().clone() for key, table in tensors.items()}
         self._write(name, save(packed, {key: json.dumps(value) for key, value in notes.items()}))
 
     def _write(self, name: str, content: bytes) -> None:
+        if name == "config.json":
+            self._config = None
         with atomic_file(self.place(name), overwrite=True, size=len(content)) as file:
             file.write(content)
 
@@ -174,11 +184,11 @@ class RunFolder:
         """Add a line to the log."""
         line = (json.dumps(entry) + "\n").encode()
         path = self.place("log.jsonl")
-        with writing(path, len(line)), path.open("ab", buffering=0) as file:
-            file.write(line)  # at once, so that a line is there whole or not at all
+        with writing(path, len(line)), path.open("ab") as file:
+            file.write(line)
 
     def cut_log(self, epochs: int) -> None:
-        """Drop lines of epochs after `epochs`, and one that was cut short: they will be written anew."""
+        """Drop the lines of epochs after `epochs`, and a last line that was cut short: training will write them again."""
         path = self.place("log.jsonl")
         if not path.exists():
             return
@@ -196,6 +206,11 @@ class RunFolder:
 
     def config(self) -> dict[str, Any]:
         """Return the configuration, checked for its format."""
+        if self._config is None:
+            self._config = self._read_config()
+        return self._config
+
+    def _read_config(self) -> dict[str, Any]:
         config = self.read_json("config.json")
         path, written = self.path / "config.json", config.get("format")
         if written in READABLE and not isinstance(written, bool):
@@ -239,14 +254,16 @@ class RunFolder:
 
     def graph(self) -> KnowledgeGraph:
         """Return the graph of the run."""
-        folder = self.place("graph")
-        if folder.is_dir():
-            for entry in folder.iterdir():
-                self.place(f"graph/{entry.name}")
-        return load(folder)
+        if self._graph is None:
+            folder = self.place("graph")
+            if folder.is_dir():
+                for entry in folder.iterdir():
+                    self.place(f"graph/{entry.name}")
+            self._graph = load(folder)
+        return self._graph
 
     def read_tensors(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Read tables and the plain values beside them."""
+        """Return the tables of a file, and the values in its header."""
         path = self.place(name)
         try:
             with safe_open(path, framework="pt") as file:
@@ -259,7 +276,7 @@ class RunFolder:
         return tensors, notes
 
     def model(self) -> Model:
-        """Return the trained model."""
+        """Read the trained model."""
         model, (tensors, _) = self.empty_model(), self.read_tensors("weights.safetensors")
         try:
             model.load(tensors)
@@ -271,7 +288,7 @@ class RunFolder:
         return model
 
     def empty_model(self) -> Model:
-        """Return the model without its tables."""
+        """Return the model of the run without its tables, which tells how large they are."""
         recipe = self.recipe()
         sizes = self.config().get("graph", {})
         try:

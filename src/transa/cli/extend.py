@@ -1,4 +1,4 @@
-"""The command that grows a model: extend."""
+"""The command that adds entities to a model: extend."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from transa.cli.graphs import Json
-from transa.cli.predict import Run
+from transa.cli.options import Json, Run, Threads, add_command
+from transa.cli.output import emit_json, live_view, note, table
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(extend)
+    add_command(app, extend)
 
 
 def extend(
@@ -23,18 +23,16 @@ def extend(
     ],
     out: Annotated[Path, typer.Option(metavar="NEWRUN", help="The run folder to write.")],
     steps: Annotated[int, typer.Option(min=0, help="Steps in which only the new vectors move.")] = 100,
-    refine: Annotated[int, typer.Option(metavar="ROUNDS", min=0, help="Then train on all triples for so long.")] = 0,
+    refine: Annotated[int, typer.Option(metavar="EPOCHS", min=0, help="Then train on all triples for so long.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Of corruptions.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="By default all processors.")] = None,
+    threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Add new entities to a trained model from their triples, without training it anew."""
     from contextlib import nullcontext
 
-    from transa.cli.output import emit_json, note, table
-    from transa.cli.train import live_view
     from transa.errors import InputError
-    from transa.inference import Trained
+    from transa.estimators import load_model
     from transa.inference.check import read_triples
     from transa.inference.extend import extend as extend_model
     from transa.training import Options, RunFolder
@@ -42,11 +40,11 @@ def extend(
     if (out / "config.json").exists():
         raise InputError("holds a run already; name another folder", path=out)
     triples = read_triples(new_triples)
-    trained = Trained.open(run)
+    model = load_model(run)
     with live_view(refine) if refine else nullcontext() as callback:
         try:
             found = extend_model(
-                trained,
+                model.trained_,
                 triples,
                 steps=steps,
                 refine=refine,
@@ -60,10 +58,8 @@ def extend(
     if found.repeated:
         note(f"{found.repeated:,} of the triples are repeated or were in the graph already")
     if not found.new_entities:
-        note(
-            "no entity is new"
-            + ("" if refine else ": the vectors stay as they are; --refine ROUNDS learns the triples")
-        )
+        same = "" if refine else ": the vectors stay as they are; --refine EPOCHS learns the triples"
+        note(f"no entity is new{same}")
     frame = found.frame().to_pylist()
     if as_json:
         emit_json(

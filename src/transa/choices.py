@@ -1,0 +1,20 @@
+"""The words that some options take. This module imports nothing heavy, so that the command line can name them before a command runs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+#: The parts of a graph.
+Split = Literal["train", "valid", "test"]
+
+#: Which rank the true entity gets among entities of equal score: the middle, the first or the last.
+Ties = Literal["realistic", "optimistic", "pessimistic"]
+
+#: How margins become probabilities.
+Calibration = Literal["isotonic", "platt"]
+
+#: What trains a model: compiled kernels, torch, or the one that fits.
+EngineName = Literal["auto", "numba", "torch"]
+
+#: How vectors are laid out in the plane.
+Layout = Literal["pca", "umap"]

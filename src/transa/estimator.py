@@ -1,0 +1,366 @@
+"""The base class of all estimators: training, evaluation and questions in one object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from pathlib import Path
+from typing import Any, ClassVar, Self, Unpack
+
+from transa.choices import Calibration, Split
+from transa.data import KnowledgeGraph
+from transa.errors import InputError, quote, suggest
+from transa.evaluation import Classification, Evaluation, classify, evaluate
+from transa.inference import (
+    Answers,
+    Checks,
+    Explanation,
+    Neighbours,
+    Question,
+    Trained,
+    answer,
+    check,
+    discover,
+    doubtful,
+    explain,
+    extend,
+    neighbours,
+)
+from transa.models import MODELS, Model
+from transa.training import Options, Progress, Recipe, RunFolder, Trainer, load_recipe, recipe_from
+from transa.training.recipe_settings import Settings
+
+#: The parameters that stand in the signature, and those of them that are settings of the recipe.
+NAMED = ("dim", "recipe", "epochs", "learning_rate", "batch_size", "negatives", "seed", "options")
+NAMED_SETTINGS = tuple(name for name in NAMED if name not in ("recipe", "options"))
+
+
+class NotFittedError(InputError, AttributeError):
+    """An estimator was asked for something that only `fit` can give."""
+
+
+class Estimator:
+    """A model that learns a graph and answers questions about it.
+
+    Estimators follow scikit-learn: the constructor only stores its arguments, `fit` checks them and trains, and the names of what `fit`
+    has learned end in an underscore. `get_params`, `set_params` and `sklearn.base.clone` work.
+
+    Parameters
+    ----------
+    dim
+        Dimension of the vectors.
+    recipe
+        A recipe of the model by name (``"paper"``), a TOML file by its path, or a `transa.Recipe`. By default the recipe that the model
+        has for the dataset, or else its general recipe.
+    epochs, learning_rate, batch_size, negatives, seed
+        Settings that people change most; None leaves them as the recipe has them.
+    options
+        How to train on this machine: engine, device, threads.
+    settings
+        Any other setting of `transa.Recipe`, by name.
+
+    Attributes
+    ----------
+    model_
+        The trained model: its parameters and its score.
+    graph_
+        The graph it was trained on.
+    recipe_
+        The recipe with all its settings.
+    trained_
+        Model, graph and recipe together, as the functions of `transa.inference` take them.
+
+    Examples
+    --------
+    >>> import transa
+    >>> graph = transa.load("umls")
+    >>> model = transa.TransA(dim=20, epochs=10).fit(graph)
+    >>> model.predict(head="virus", relation="causes", top=3)[0].name  # doctest: +SKIP
+    'disease_or_syndrome'
+    """
+
+    #: The name of the model in recipes and on the command line.
+    system: ClassVar[str]
+
+    def __init__(
+        self,
+        dim: int | None = None,
+        *,
+        recipe: str | Recipe | None = None,
+        epochs: int | None = None,
+        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        negatives: int | None = None,
+        seed: int | None = None,
+        options: Options | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        self.dim = dim
+        self.recipe = recipe
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.negatives = negatives
+        self.seed = seed
+        self.options = options
+        self.settings = settings
+        self._trained: Trained | None = None
+
+    # ------------------------------------------------------------------ parameters
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters of the constructor by name; `deep` makes no difference."""
+        return {name: getattr(self, name) for name in NAMED} | dict(self.settings)
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters of the constructor; the next `fit` uses them.
+
+        Raises
+        ------
+        InputError
+            If there is no parameter of such a name.
+        """
+        for name in params:
+            if name not in NAMED and name not in Settings.__annotations__:
+                near = suggest(name, [*NAMED, *Settings.__annotations__])
+                raise InputError(f"{type(self).__name__} has no parameter {quote(name)}{near}")
+        for name, value in params.items():
+            if name in NAMED:
+                setattr(self, name, value)
+            else:
+                self.settings[name] = value  # type: ignore[literal-required]
+        return self
+
+    def __repr__(self) -> str:
+        given = {name: value for name, value in self.get_params().items() if value is not None}
+        return f"{type(self).__name__}({', '.join(f'{name}={_shown(value)}' for name, value in given.items())})"
+
+    def _resolve(self, graph: KnowledgeGraph) -> Recipe:
+        """Return the recipe with all settings, those of the constructor before those of the recipe's file."""
+        given = {name: getattr(self, name) for name in NAMED_SETTINGS if getattr(self, name) is not None}
+        given |= self.settings
+        own = MODELS[self.system].options
+        foreign = [name for name in given if name not in own and any(name in each.options for each in MODELS.values())]
+        if foreign:
+            has = f"it has {', '.join(own)}" if own else "it has no settings of its own"
+            raise InputError(f"{type(self).__name__} has no setting {quote(foreign[0])}; {has}")
+        if isinstance(self.recipe, Recipe):
+            recipe = recipe_from(self.recipe.model_dump() | given)
+        else:
+            recipe = load_recipe(self.system, self.recipe, graph.name, given)
+        if recipe.model != self.system:
+            raise InputError(f"the recipe is for {recipe.model}, and {type(self).__name__} needs one for {self.system}")
+        return recipe
+
+    # ------------------------------------------------------------------ training
+
+    def trainer(self, graph: KnowledgeGraph, folder: RunFolder | None = None, source: str | None = None) -> Trainer:
+        """Return a trainer for a graph, for those who want to keep a run folder, to stop or to resume the training.
+
+        Parameters
+        ----------
+        graph
+            The graph to train on.
+        folder
+            Keeps checkpoints and the result; `transa.load_model` opens it.
+        source
+            What the graph was loaded from, for the record.
+        """
+        return Trainer(graph, self._resolve(graph), self.options, folder, source)
+
+    def fit(self, graph: KnowledgeGraph, *, callback: Callable[[Progress], None] | None = None) -> Self:
+        """Train on a graph.
+
+        Parameters
+        ----------
+        graph
+            The graph.
+        callback
+            Called after each epoch.
+
+        Raises
+        ------
+        InputError
+            If a parameter is unknown, out of range, or none of this model's.
+        """
+        trainer = self.trainer(graph)
+        self._trained = Trained(trainer.fit(callback), graph, trainer.recipe)
+        return self
+
+    @property
+    def trained_(self) -> Trained:
+        """The trained model with its graph and its recipe."""
+        if self._trained is None:
+            raise NotFittedError(f"this {type(self).__name__} has not been trained: call fit first")
+        return self._trained
+
+    @property
+    def model_(self) -> Model:
+        """The trained model."""
+        return self.trained_.model
+
+    @property
+    def graph_(self) -> KnowledgeGraph:
+        """The graph that the model was trained on."""
+        return self.trained_.graph
+
+    @property
+    def recipe_(self) -> Recipe:
+        """The recipe that the model was trained by, with all its settings."""
+        recipe = self.trained_.recipe
+        assert recipe is not None  # noqa: S101
+        return recipe
+
+    # ------------------------------------------------------------------ evaluation
+
+    def evaluate(
+        self,
+        graph: KnowledgeGraph | None = None,
+        split: Split = "test",
+        *,
+        known: Sequence[Split] | None = None,
+        limit: int | None = None,
+        seed: int = 0,
+        chunk: int | None = None,
+        callback: Callable[[int], None] | None = None,
+    ) -> Evaluation:
+        """Rank the head and the tail of each true triple of a split among all entities.
+
+        Parameters
+        ----------
+        graph
+            By default the graph that the model was trained on; any other must have the same entities and relations.
+        split, known, limit, seed, chunk, callback
+            See `transa.evaluation.evaluate`.
+        """
+        chosen = self.graph_ if graph is None else graph
+        return evaluate(self.model_, chosen, split, known=known, limit=limit, seed=seed, chunk=chunk, callback=callback)
+
+    def classify(
+        self,
+        graph: KnowledgeGraph | None = None,
+        split: Split = "test",
+        *,
+        seed: int = 0,
+        calibration: Calibration | None = "isotonic",
+        limit: int | None = None,
+    ) -> Classification:
+        """Tell the true triples of a split from false ones, with thresholds from the validation split.
+
+        Parameters
+        ----------
+        graph
+            By default the graph that the model was trained on; any other must have the same entities and relations.
+        split, seed, calibration, limit
+            See `transa.evaluation.classify`.
+        """
+        chosen = self.graph_ if graph is None else graph
+        return classify(self.model_, chosen, split, seed=seed, calibration=calibration, limit=limit)
+
+    # ------------------------------------------------------------------ questions
+
+    def predict(
+        self,
+        *,
+        relation: str | None = None,
+        head: str | None = None,
+        tail: str | None = None,
+        top: int = 10,
+        new_only: bool = False,
+        in_range: bool = False,
+    ) -> Answers:
+        """Answer (head, relation, ?), (?, relation, tail) or (head, ?, tail), the most plausible answer first.
+
+        Parameters
+        ----------
+        relation, head, tail
+            Two of the three, by key or by name.
+        top, new_only, in_range
+            See `transa.inference.answer`, which also answers many questions at once.
+        """
+        return self.answer([Question(head, relation, tail)], top=top, new_only=new_only, in_range=in_range)[0]
+
+    def answer(
+        self, questions: Sequence[Question], *, top: int = 10, new_only: bool = False, in_range: bool = False
+    ) -> list[Answers]:
+        """Answer many questions at once; see `transa.inference.answer`."""
+        return answer(self.trained_, questions, top=top, new_only=new_only, in_range=in_range)
+
+    def check(self, triples: Sequence[Sequence[str]]) -> Checks:
+        """Decide whether triples, given by name, are true, with thresholds from the validation split."""
+        return check(self.trained_, triples)
+
+    def discover(
+        self,
+        *,
+        top: int = 100,
+        each: int = 10,
+        relations: Sequence[str] | None = None,
+        errors: bool = False,
+        parts: Path | None = None,
+        callback: Callable[[int], None] | None = None,
+    ) -> Checks:
+        """Return the most probable new facts of the whole graph, or with `errors` the least probable facts of train.
+
+        Parameters
+        ----------
+        top, each, relations, parts, callback
+            See `transa.inference.discover`; `each`, `parts` and `callback` are for new facts.
+        errors
+            Return facts of train that look wrong.
+        """
+        if errors:
+            return doubtful(self.trained_, top=top, relations=relations)
+        return discover(self.trained_, top=top, each=each, relations=relations, parts=parts, callback=callback)
+
+    def explain(self, head: str, relation: str, tail: str, *, top: int = 5) -> Explanation:
+        """Explain the score of a triple; see `transa.inference.explain`."""
+        return explain(self.trained_, head, relation, tail, top=top)
+
+    def neighbours(self, entity: str, relation: str | None = None, *, top: int = 10) -> Neighbours:
+        """Return the nearest entities by Euclidean distance, or by the distance of a relation."""
+        return neighbours(self.trained_, entity, relation, top=top)
+
+    # ------------------------------------------------------------------ growing and keeping
+
+    def extend(self, triples: Sequence[Sequence[str]], *, steps: int = 100, refine: int = 0, seed: int = 0) -> Self:
+        """Return a new estimator that also knows these triples and their new entities; this one stays as it is.
+
+        Parameters
+        ----------
+        triples, steps, refine, seed
+            See `transa.inference.extend`.
+        """
+        found = extend(self.trained_, triples, steps=steps, refine=refine, seed=seed, options=self.options)
+        return self._fitted(found.trained)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the trained model and its graph to a run folder, which `transa.load_model` and all commands read."""
+        trained, folder = self.trained_, RunFolder(path)
+        engine = (self.options or Options()).engine
+        folder.open(resume=False)
+        try:
+            folder.write_start(trained.graph, self.recipe_, source=None, engine=engine)
+            folder.write_tensors("weights.safetensors", trained.model.tensors())
+            folder.write_json("metrics.json", {"parameters": trained.model.parameters, "validation": None})
+        finally:
+            folder.close()
+        return folder.path
+
+    def _fitted(self, trained: Trained) -> Self:
+        """Return a copy with the same parameters and another trained model."""
+        other = copy(self)
+        other.settings = copy(self.settings)
+        other._trained = trained
+        return other
+
+
+def _shown(value: Any) -> str:
+    """Return a parameter as `repr` shows it: of a recipe and of options only what differs from the defaults."""
+    if isinstance(value, Recipe):
+        changed = value.model_dump(exclude_defaults=True)
+    elif isinstance(value, Options):
+        changed = {name: each for name, each in vars(value).items() if each != getattr(Options(), name)}
+    else:
+        return repr(value)
+    return f"{type(value).__name__}({', '.join(f'{name}={each!r}' for name, each in changed.items())})"

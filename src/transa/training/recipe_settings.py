@@ -1,0 +1,66 @@
+"""The settings of a recipe as keywords, so that type checkers and editors know them.
+
+`Settings` repeats the fields of `transa.training.Recipe`, without the model and without the settings that every estimator names in its
+signature. A test holds the two together.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+
+class Settings(TypedDict, total=False):
+    """Further settings of a recipe; `transa.training.Recipe` describes each."""
+
+    # the model
+    norm: Literal[1, 2]
+    metric: Literal["full", "lowrank", "diagonal"]
+    rank: int
+    root: bool
+    relation_dim: int | None
+    hidden: int | None
+    factors: int
+    radius: float
+    clusters: int
+    cluster_pull: float
+    init_range: float | None
+    precision: Literal["float32", "float64"]
+    # the objective
+    training_score: Literal["own", "l1"]
+    loss: Literal["margin", "logistic", "self_adversarial", "softmax"]
+    margin: float
+    temperature: float
+    negligible: float
+    sampling: Literal["bern", "uniform"]
+    candidates: Literal["all", "typed"]
+    shared_negatives: bool
+    penalty: float
+    penalty_rows: Literal["touched", "all"]
+    table_penalty: float
+    soft_penalty: float
+    metric_penalty: float
+    entity_norm: Literal["free", "ball", "unit"]
+    relation_norm: Literal["free", "ball", "unit"]
+    # the optimiser
+    optimizer: Literal["sgd", "adagrad_row", "adagrad", "adam"]
+    table_learning_rate: float | None
+    metric_learning_rate: float
+    schedule: Literal["constant", "linear", "cosine"]
+    warm_epochs: int
+    warm_learning_rate: float | None
+    solver: Literal["gradient", "als"]
+    # the metric
+    metric_update: Literal["epoch", "end", "gradient", "none"]
+    metric_every: int
+    metric_negatives: int
+    metric_pairs: Literal["all", "violating"]
+    metric_scale: Literal["sum", "lambda", "trace", "columns"]
+    metric_trace: float
+    metric_clip: bool
+    shrinkage: float
+    prior: Literal["identity", "ones"]
+    # validation
+    validate_every: int
+    validate_on: Literal["auto", "mrr", "accuracy"]
+    validate_sample: int
+    patience: int
