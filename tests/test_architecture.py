@@ -112,7 +112,7 @@ import sys, transa
 from transa import estimators
 graph = transa.KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "r", "c"), ("c", "r", "a")])
 transa.TransE(2, epochs=1).fit(graph).predict(head="a", relation="r")
-print(sorted({"typer", "matplotlib"} & set(sys.modules)))
+print(sorted({"typer", "matplotlib", "pyoxigraph"} & set(sys.modules)))
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
     assert found.stdout.strip() == "[]"

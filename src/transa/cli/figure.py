@@ -2,45 +2,75 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transa.cli.options import Json
+from transa.cli.options import Json, Overwrite, add_command
+from transa.cli.output import emit_json, table
+
+if TYPE_CHECKING:
+    from transa.estimator import Estimator
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a figure shows."""
+
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="A TransE of the same graph (1, 3); by default TransE on the same vectors."),
+    ] = None
+    head: Annotated[
+        list[str] | None, typer.Option("--head", metavar="NAME", help="Whose tails (1, 2); repeatable for 2.")
+    ] = None
+    relation: Annotated[str | None, typer.Option(metavar="NAME", help="Which relation (1, 2).")] = None
+    norm: Annotated[int, typer.Option(min=1, max=2, help="L1 or L2 of TransE on the same vectors (1, 3).")] = 2
+    unmatched: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many unmatched tails (1, 2); by default as many as matched, at least 10."),
+    ] = None
+    nearest: Annotated[
+        bool,
+        typer.Option("--nearest", help="Take unmatched tails that the models rank first, not random ones (1, 2)."),
+    ] = False
+    seed: Annotated[int, typer.Option(min=0, help="Seed of what is drawn at random.")] = 0
+    top: Annotated[int, typer.Option(min=1, help="Draw this many relations, those with the most triples (3).")] = 25
+
+    def check(self, number: int) -> None:
+        """Refuse options that a figure does not take."""
+        from transa.errors import InputError
+
+        unused = {
+            1: (("--head more than once", len(self.head or []) > 1),),
+            2: (("--against", self.against is not None),),
+            3: (
+                ("--head", bool(self.head)),
+                ("--relation", self.relation is not None),
+                ("--unmatched", self.unmatched is not None),
+                ("--nearest", self.nearest),
+            ),
+        }
+        for option, given in unused[number]:
+            if given:
+                raise InputError(f"figure {number} does not take {option}")
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(figure)
+    add_command(app, figure)
 
 
 def figure(
     number: Annotated[int, typer.Argument(metavar="1|2|3", min=1, max=3, help="Which figure of the paper.")],
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder of a model with a metric.")],
+    shown: Shown,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A .png, .svg or .pdf file; by default figureN.png.")
     ] = None,
-    against: Annotated[
-        Path | None,
-        typer.Option(metavar="RUN", help="A TransE of the same graph (1, 3); by default TransE on the same vectors."),
-    ] = None,
-    head: Annotated[
-        list[str] | None, typer.Option("--head", metavar="NAME", help="Whose tails (1, 2); repeatable for 2.")
-    ] = None,
-    relation: Annotated[str | None, typer.Option(metavar="NAME", help="Which relation (1, 2).")] = None,
-    norm: Annotated[int, typer.Option(min=1, max=2, help="L1 or L2 of TransE on the same vectors (1, 3).")] = 2,
-    unmatched: Annotated[
-        int | None,
-        typer.Option(min=1, help="How many unmatched tails (1, 2); by default as many as matched, at least 10."),
-    ] = None,
-    nearest: Annotated[
-        bool,
-        typer.Option("--nearest", help="Take unmatched tails that the models rank first, not random ones (1, 2)."),
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of what is drawn at random.")] = 0,
-    top: Annotated[int, typer.Option(min=1, help="Draw this many relations, those with the most triples (3).")] = 25,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Draw a figure of the paper from a run.
@@ -50,52 +80,16 @@ def figure(
     """
     from transa.analysis.drawing import check_picture
     from transa.analysis.weights import check_metric
-    from transa.cli.output import emit_json
-    from transa.errors import InputError
-    from transa.reproduction.figures.questions import Others
-    from transa.training import RunFolder
+    from transa.estimators import load_model
 
     target = Path(f"figure{number}.png") if out is None else out
     check_picture(target, overwrite=overwrite)
-    unused = {
-        1: (("--head more than once", len(head or []) > 1),),
-        2: (("--against", against is not None),),
-        3: (
-            ("--head", bool(head)),
-            ("--relation", relation is not None),
-            ("--unmatched", unmatched is not None),
-            ("--nearest", nearest),
-        ),
-    }
-    for option, given in unused[number]:
-        if given:
-            raise InputError(f"figure {number} does not take {option}")
-    folder = RunFolder(run)
-    model, graph = folder.model(), folder.graph()
-    check_metric(model)
-    other = None if against is None else _other(against, graph)
-    others = Others(unmatched, nearest, seed)
-    result: Any
-    if number == 1:
-        from transa.reproduction.figures.figure1 import figure1
-        from transa.reproduction.figures.figure1_plot import draw_figure1
-
-        chosen = head[0] if head else None
-        result = figure1(model, graph, against=other, head=chosen, relation=relation, norm=norm, others=others)
-        draw_figure1(result, target, overwrite=overwrite)
-    elif number == 2:
-        from transa.reproduction.figures.figure2 import figure2
-        from transa.reproduction.figures.figure2_plot import draw_figure2
-
-        result = figure2(model, graph, relation=relation, heads=head, others=others)
-        draw_figure2(result, target, overwrite=overwrite)
-    else:
-        from transa.reproduction.figures.figure3 import figure3
-        from transa.reproduction.figures.figure3_plot import draw_figure3
-
-        result = figure3(model, graph, against=other, norm=norm, seed=seed)
-        draw_figure3(result, target, top=top, overwrite=overwrite)
-    summary = {"run": str(run), "against": None if against is None else str(against), **result.summary()}
+    shown.check(number)
+    model = load_model(run)
+    check_metric(model.model_)
+    result = _draw(number, model, shown, target, overwrite)
+    against = None if shown.against is None else str(shown.against)
+    summary = {"run": str(run), "against": against, **result.summary()}
     if as_json:
         emit_json({**summary, "picture": str(target)})
         return
@@ -103,20 +97,48 @@ def figure(
     typer.echo(f"Written: {target}")
 
 
+def _draw(number: int, trained: Estimator, shown: Shown, target: Path, overwrite: bool) -> Any:
+    """Make and draw a figure."""
+    from transa.reproduction.figures.questions import Others
+
+    model, graph, relation, norm = trained.model_, trained.graph_, shown.relation, shown.norm
+    other = None if shown.against is None else _other(shown.against, graph)
+    others = Others(shown.unmatched, shown.nearest, shown.seed)
+    result: Any
+    if number == 1:
+        from transa.reproduction.figures.figure1 import figure1
+        from transa.reproduction.figures.figure1_plot import draw_figure1
+
+        head = shown.head[0] if shown.head else None
+        result = figure1(model, graph, against=other, head=head, relation=relation, norm=norm, others=others)
+        draw_figure1(result, target, overwrite=overwrite)
+    elif number == 2:
+        from transa.reproduction.figures.figure2 import figure2
+        from transa.reproduction.figures.figure2_plot import draw_figure2
+
+        result = figure2(model, graph, relation=relation, heads=shown.head, others=others)
+        draw_figure2(result, target, overwrite=overwrite)
+    else:
+        from transa.reproduction.figures.figure3 import figure3
+        from transa.reproduction.figures.figure3_plot import draw_figure3
+
+        result = figure3(model, graph, against=other, norm=norm, seed=shown.seed)
+        draw_figure3(result, target, top=shown.top, overwrite=overwrite)
+    return result
+
+
 def _other(run: Path, graph: Any) -> Any:
     """Return the model of a second run, checked to be of the same graph."""
     from transa.errors import InputError
-    from transa.training import RunFolder
+    from transa.estimators import load_model
 
-    folder = RunFolder(run)
-    model, other = folder.model(), folder.graph()
-    if other.entities != graph.entities or other.relations != graph.relations:
+    other = load_model(run)
+    if other.graph_.entities != graph.entities or other.graph_.relations != graph.relations:
         raise InputError("is a run on another graph", path=run)
-    return model
+    return other.model_
 
 
 def _show(summary: dict[str, Any]) -> None:
-    from transa.cli.output import table
     from transa.cli.weights import short_number
 
     header = ("", "mistakes", "wrongly in", "wrongly out", "AUC")

@@ -4,34 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from enum import StrEnum
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from transa.cli.options import Json
+from transa.cli.options import Json, Overwrite, Threads, add_command
 
 if TYPE_CHECKING:
     from transa.reproduction import ComparisonTable, Event, Plan
     from transa.reproduction.comparison import Column
 
 
-class Wanted(StrEnum):
-    """What can be reproduced."""
+#: What can be reproduced.
+Wanted = Literal["table1", "table2", "table3", "table4", "metric", "docs"]
 
-    table1 = "table1"
-    table2 = "table2"
-    table3 = "table3"
-    table4 = "table4"
-    metric = "metric"
-    docs = "docs"
+
+@dataclass(frozen=True)
+class Runs:
+    """Which runs, and where they are kept."""
+
+    models: Annotated[
+        str | None, typer.Option(metavar="MODEL[:RECIPE],...", help="Only these rows; by default every system.")
+    ] = None
+    datasets: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="Only these; by default the paper's and a few more.")
+    ] = None
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting, for every run; repeatable.")
+    ] = None
+    budget: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="MINUTES", help="Start no more runs after this time; 0: only write the tables."),
+    ] = None
+    results: Annotated[Path, typer.Option(metavar="DIR", help="The folder of records.")] = Path("results")
+    runs: Annotated[Path, typer.Option(metavar="DIR", help="The folder of run folders.")] = Path("runs/reproduction")
+    threads: Threads = None
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the runs.")] = False
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(reproduce)
+    add_command(app, reproduce)
 
 
 def reproduce(
@@ -41,27 +57,11 @@ def reproduce(
             help="A table of the paper, the study of what the metric is worth, or the page that shows them all."
         ),
     ],
-    models: Annotated[
-        str | None, typer.Option(metavar="MODEL[:RECIPE],...", help="Only these rows; by default every system.")
-    ] = None,
-    datasets: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Only these; by default the paper's and a few more.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting, for every run; repeatable.")
-    ] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(min=0, metavar="MINUTES", help="Start no more runs after this time; 0: only write the tables."),
-    ] = None,
-    results: Annotated[Path, typer.Option(metavar="DIR", help="The folder of records.")] = Path("results"),
-    runs: Annotated[Path, typer.Option(metavar="DIR", help="The folder of run folders.")] = Path("runs/reproduction"),
-    threads: Annotated[int | None, typer.Option(help="By default all processors.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the runs.")] = False,
+    asked: Runs,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The page of docs; by default docs/reproduction.md.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a page that is there.")] = False,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Run what a table of the paper still lacks, and write the table with the paper's figures beside ours.
@@ -73,22 +73,21 @@ def reproduce(
     from transa.errors import InputError
     from transa.reproduction import Results, plan_table
 
-    kept = Results(results)
-    if what is Wanted.docs:
+    kept = Results(asked.results)
+    if what == "docs":
         _page(kept, Path("docs/reproduction.md") if out is None else out, overwrite, as_json)
         return
     if out is not None:
         raise InputError("--out is for docs; tables go to the folder of --results", path=out)
-    table: Any = what.value
-    overrides = dict(map(read_setting, settings or []))
-    plan = plan_table(table, _names(models), _names(datasets), overrides)
-    if dry_run:
+    overrides = dict(map(read_setting, asked.settings or []))
+    plan = plan_table(what, _names(asked.models), _names(asked.datasets), overrides)
+    if asked.dry_run:
         _say_plan(plan, kept, as_json)
         return
-    _reproduce(plan, kept, runs, budget, threads, as_json)
+    _reproduce(plan, kept, asked, as_json)
 
 
-def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads: int | None, as_json: bool) -> None:
+def _reproduce(plan: Plan, kept: Any, asked: Runs, as_json: bool) -> None:
     from transa.cli.output import emit_json, note, note_compiling
     from transa.cli.stopping import stopping_between_epochs
     from transa.reproduction import make_tables
@@ -99,15 +98,15 @@ def _reproduce(plan: Plan, kept: Any, runs: Path, budget: float | None, threads:
 
     outcome = Outcome()
     if plan.table == "table1":
-        if budget != 0:
+        if asked.budget != 0:
             count_datasets(plan, kept)
     else:
-        if budget != 0:
+        if asked.budget != 0:
             note_compiling()
-        around = partial(stopping_between_epochs, how="")
+        options, around = Options(threads=asked.threads), partial(stopping_between_epochs, how="")
         with _view(len(plan.cells)) as callback:
             outcome = run_plan(
-                plan, kept, runs, budget=budget, options=Options(threads=threads), callback=callback, around=around
+                plan, kept, asked.runs, budget=asked.budget, options=options, callback=callback, around=around
             )
     tables = make_tables(plan, kept)
     written = write_tables(tables, kept.folder / "tables")

@@ -7,14 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from transa.cli.options import Json
-
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")]
+from transa.cli.options import Json, Overwrite, add_command
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(weights)
+    add_command(app, weights)
 
 
 def weights(
@@ -38,15 +36,15 @@ def weights(
     from transa.analysis.weights_plot import plot_weights
     from transa.cli.output import emit_json
     from transa.data.result_files import check_target
-    from transa.training import RunFolder
+    from transa.estimators import load_model
 
     for target, suffixes in ((csv, (".csv", ".tsv")), (parquet, (".parquet", ".pq"))):
         if target is not None:
             check_target(target, suffixes, overwrite=overwrite)
     if picture is not None:
         check_picture(picture, overwrite=overwrite)
-    folder = RunFolder(run)
-    found = weights_of(folder.model(), folder.graph(), relation)
+    model = load_model(run)
+    found = weights_of(model.model_, model.graph_, relation)
     written = [found.write(target, overwrite=overwrite) for target in (csv, parquet) if target is not None]
     if picture is not None:
         written.append(plot_weights(found, picture, top=max(top, 1), overwrite=overwrite))
