@@ -194,8 +194,8 @@ def load_model(path: str | Path) -> Estimator:
     """
     trained = Trained.open(path)
     assert trained.recipe is not None  # noqa: S101
-    kind = ESTIMATORS[MODELS[trained.recipe.model].__name__]
-    estimator = kind(recipe=None, **trained.recipe.model_dump(exclude={"model"}))
+    estimator = ESTIMATORS[MODELS[trained.recipe.model].__name__]()
+    estimator.settings = trained.recipe
     return estimator._with(trained)
 
 

@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import transa
-from transa.models import build
 from transa.training import RunFolder, load_recipe
 
 
@@ -21,7 +20,7 @@ def run_folder(path: Path, model: str, **settings: object) -> Path:
     folder = RunFolder(path)
     path.mkdir()
     folder.write_start(graph, recipe)
-    built = build(model, len(graph.entities), len(graph.relations), 6, **recipe.options).initialise(0)
+    built = recipe.build_model(len(graph.entities), len(graph.relations)).initialise(0)
     folder.write_tensors("weights.safetensors", built.tensors())
     return path
 

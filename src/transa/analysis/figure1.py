@@ -32,7 +32,6 @@ from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.inference.names import Names
 from transa.models import Model
-from transa.models.transe import TransE
 
 #: By default the question has at most this many tails: more cannot be told apart in a picture.
 MANY_TAILS = 20
@@ -144,8 +143,8 @@ def figure1(
     edge = None if relation is None else Names(graph.relations, "relation").id(relation)
     given, edge = _question(graph, None if head is None else Names(graph.entities, "entity").id(head), edge)
     question = ask(graph, [plain, model], given, edge, others)
-    label = f"TransE on the same vectors, L{norm}" if against is None else _called(plain)
-    return Figure1(question, (_panel(label, plain, question), _panel(_called(model), model, question)))
+    label = f"{plain.label} on the same vectors, L{norm}" if against is None else plain.title
+    return Figure1(question, (_panel(label, plain, question), _panel(model.title, model, question)))
 
 
 def _question(graph: KnowledgeGraph, head: int | None, relation: int | None) -> tuple[int, int]:
@@ -158,12 +157,6 @@ def _question(graph: KnowledgeGraph, head: int | None, relation: int | None) -> 
     few = rows[rows[:, 2] <= MANY_TAILS]
     best = few[few[:, 2] == few[-1, 2]][0] if len(few) else rows[0]
     return int(best[0]), int(best[1])
-
-
-def _called(model: Model) -> str:
-    if isinstance(model, TransE):
-        return f"TransE, L{model.norm}"
-    return {"transa": "TransA", "adaptive_metric": "Adaptive Metric (PSD)"}.get(model.name, model.name)
 
 
 def _panel(label: str, model: Model, question: Question) -> Panel:
@@ -185,7 +178,7 @@ def _panel(label: str, model: Model, question: Question) -> Panel:
         plane_scores=plane_scores,
         plane_separation=Separation.of(plane_scores, question.labels),
         potential=potential,
-        squared=not (isinstance(model, TransE) and model.norm == 1),
+        squared=np.allclose(potential(2 * away), 4 * scores),
     )
 
 

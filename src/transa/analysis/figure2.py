@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from transa.analysis.questions import (
     Others,
@@ -32,8 +33,8 @@ from transa.analysis.weights import Matrix, RelationWeights, check_metric, metri
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.inference.names import Names
+from transa.inference.residual import exact_rows
 from transa.models import Model
-from transa.models.adaptive_metric import AdaptiveMetric
 
 #: A general head has at most this many tails, so that they can be seen, and a specific one at least as many as stand behind it.
 MOST, LEAST = 40, 3
@@ -131,12 +132,11 @@ def figure2(
     edge = _relation(graph, relation)
     chosen = _heads(graph, edge) if not heads else [Names(graph.entities, "entity").id(head) for head in heads]
     plain = same_vectors(model, 2)
-    matrix = metric_of(model, edge)
-    shares = RelationWeights.of(matrix).shares
+    shares = RelationWeights.of(metric_of(model, edge)).shares
     heavy = np.zeros(len(shares), dtype=bool)
     heavy[np.argsort(-shares, kind="stable")[: (len(shares) + 1) // 2]] = True
     questions = tuple(ask(graph, [plain, model], head, edge, others) for head in chosen)
-    return Figure2(questions, tuple(_views(model, matrix, heavy, question) for question in questions), heavy, shares)
+    return Figure2(questions, tuple(_views(model, heavy, question) for question in questions), heavy, shares)
 
 
 def _relation(graph: KnowledgeGraph, key: str | None) -> int:
@@ -158,10 +158,9 @@ def _heads(graph: KnowledgeGraph, relation: int) -> list[int]:
     return list(dict.fromkeys([int(specific[0]), int(general[0])]))
 
 
-def _views(model: Model, matrix: Matrix, heavy: npt.NDArray[np.bool_], question: Question) -> tuple[View, View]:
+def _views(model: Model, heavy: npt.NDArray[np.bool_], question: Question) -> tuple[View, View]:
     e = residuals(model, question.head, question.relation, question.tails)
-    size = e if isinstance(model, AdaptiveMetric) else np.abs(e)
-    weighted = (size @ matrix) * size
+    weighted = model.parts(torch.from_numpy(e), exact_rows(model, "relation", question.relation)).numpy()
     mean = float(weighted.sum(axis=1).mean())
     euclidean = np.square(e)
     if mean > 0:  # on one scale: the same mean score in both views

@@ -124,15 +124,13 @@ def figure3(
     if not rows:
         raise InputError(f"no relation has {split} triples")
     rows.sort(key=lambda row: (row.weight_difference is None, -(row.weight_difference or 0), row.relation))
-    label = {"transa": "TransA", "adaptive_metric": "Adaptive Metric (PSD)"}.get(model.name, model.name)
-    others = {"transe": f"TransE, L{getattr(plain, 'norm', norm)}"}
-    plain_label = f"TransE on the same vectors, L{norm}" if against is None else others.get(plain.name, plain.name)
+    plain_label = f"{plain.label} on the same vectors, L{norm}" if against is None else plain.title
     return Figure3(
         tuple(rows),
         ours["accuracy"],
         theirs["accuracy"],
         _correlation(rows),
-        label,
+        model.title,
         plain_label,
         split,
         ours["sampled"],

@@ -7,21 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
-from transa.analysis.weights import Matrix, metric_of
+from transa.analysis.weights import Matrix
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.evaluation.classification import best_threshold, check_sizes
 from transa.evaluation.measures import roc_auc
+from transa.inference.residual import exact_rows
 from transa.models import Model
-from transa.models.adaptive_metric import AdaptiveMetric
-from transa.models.transa import TransA
-from transa.models.transe import TransE
 
 Vector = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 
-#: Scores residuals h + r - t, one a row.
+#: Scores residuals, one a row.
 Potential = Callable[[Matrix], Vector]
 
 
@@ -104,38 +103,35 @@ class Separation:
         )
 
 
-def same_vectors(model: Model, norm: int = 2) -> TransE:
+def same_vectors(model: Model, norm: int = 2) -> Model:
     """Return a TransE on a model's own vectors: what is left of it without its weights."""
-    plain = TransE(model.num_entities, model.num_relations, model.dim, norm=norm)
-    plain.entity, plain.relation = model.entity, model.relation
+    plain = model.plain(norm)
+    if plain is None:
+        raise InputError(f"{model.name} has no metric that could be left out")
     return plain
 
 
 def potential_of(model: Model, relation: int) -> Potential:
-    """Return the score of a model as a function of the residual h + r - t.
+    """Return the score of a model as a function of its residual, before a square root is taken: that changes no order."""
+    given = exact_rows(model, "relation", relation)
 
-    For TransE with L2 the squared norm, for TransA and AdaptiveMetric f_r: the root that some recipes take changes no order.
-    """
-    if isinstance(model, TransE):
-        if model.norm == 1:
-            return lambda e: np.abs(e).sum(axis=1)
-        return lambda e: np.square(e).sum(axis=1)
-    if not isinstance(model, TransA | AdaptiveMetric):
-        raise InputError(
-            f"{model.name}: the figure needs a score that depends on h + r - t alone: transe, transa or adaptive_metric"
-        )
-    matrix = metric_of(model, relation)
-    if isinstance(model, AdaptiveMetric):
-        return lambda e: ((e @ matrix) * e).sum(axis=1)
-    return lambda e: ((np.abs(e) @ matrix) * np.abs(e)).sum(axis=1)
+    def potential(residuals: Matrix) -> Vector:
+        found: Vector = model.parts(torch.from_numpy(residuals), given).sum(1).numpy()
+        return found
+
+    return potential
 
 
 def residuals(model: Model, head: int, relation: int, tails: Ids | None = None) -> Matrix:
-    """Return h + r - t for some tails, or for all entities."""
-    vectors = model.entity["vector"].detach().double().cpu().numpy()
-    translated = vectors[head] + model.relation["vector"][relation].detach().double().cpu().numpy()
-    found: Matrix = translated - (vectors if tails is None else vectors[tails])
-    return found
+    """Return the residuals of (head, relation, tail) for some tails, or for all entities."""
+    chosen = np.arange(model.num_entities) if tails is None else tails
+    found = model.residual(
+        exact_rows(model, "entity", head), exact_rows(model, "relation", relation), exact_rows(model, "entity", chosen)
+    )
+    if found is None:
+        raise InputError(f"{model.name}: the figure needs a score that depends on a residual such as h + r - t alone")
+    values: Matrix = found.numpy()
+    return values
 
 
 @dataclass(frozen=True)
