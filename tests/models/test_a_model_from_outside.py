@@ -23,19 +23,22 @@ from transa.training.memory import training_memory
 
 
 class Spread(ResidualModel):
-    """``f_r(h, t) = sum_i exp(s_{r,i}) |h_i + r_i - t_i|^1.5``: weights of the dimensions that are learned with the vectors."""
+    """``f_r(h, t) = sum_i exp(s_i + s_{r,i}) |h_i + r_i - t_i|^1.5``: the weights of the dimensions are learned too."""
 
     name, label = "spread", "Spread"
-    formula, size, cost = "sum_i exp(s_{r,i}) |h_i + r_i - t_i|^1.5", "n k + 2 m k", "2 k"
+    formula, size, cost = "sum_i exp(s_i + s_{r,i}) |h_i + r_i - t_i|^1.5", "n k + 2 m k + k", "2 k"
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
         return {**super().relation_tables(), "scale": (self.dim,)}
+
+    def shared_tables(self) -> dict[str, tuple[int, ...]]:
+        return {"scale": (self.dim,)}
 
     def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
         return torch.zeros(shape) if table == "scale" else super().start(table, shape, width, generator)
 
     def parts(self, residual: Tensor, relation: Rows) -> Tensor:
-        return relation.scale.exp() * (residual.abs() + 1e-9) ** 1.5
+        return (self.shared.scale + relation.scale).exp() * (residual.abs() + 1e-9) ** 1.5
 
 
 UMLS = transa.load("umls")
@@ -84,7 +87,7 @@ def test_it_explains_and_has_neighbours_and_grows() -> None:
     near = neighbours(one, "virus", "causes", top=3)
     h, r, t = triple[0].tolist()
     apart = one.model.entity.vector[h] - one.model.entity.vector[one.entities.id(near.nearest[0].key)]
-    weights = one.model.relation.scale[r].exp()
+    weights = (one.model.shared.scale + one.model.relation.scale[r]).exp()
     assert near.nearest[0].distance == pytest.approx(float((weights * apart.abs() ** 1.5).sum()), rel=1e-4)
     grown = extend(one, [("prion", "causes", "disease_or_syndrome")], steps=0).trained
     expected = one.model.entity.vector[t] - one.model.relation.vector[r]

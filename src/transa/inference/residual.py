@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +76,8 @@ def rows_of(model: Model, triple: Triples) -> tuple[Rows, Rows, Rows]:
 def parts(model: Model, triple: Triples) -> Parts:
     """Return what each dimension adds to the score of a triple of shape (1, 3)."""
     head, relation, tail = rows_of(model, triple)
+    model = copy(model)
+    model.shared = Rows({name: table.detach().double().cpu() for name, table in model.shared.items()})
     residual = model.residual(head, relation, tail)
     if residual is None:
         return _by_gradient(model, head, relation, tail)
@@ -95,15 +98,10 @@ def _weighed(model: Model, residual: Tensor) -> tuple[Values, str]:
 def _by_gradient(model: Model, head: Rows, relation: Rows, tail: Rows) -> Parts:
     """Return the head's entries times their gradients: they add up to the score if it is linear in the head."""
     leaf = head.vector.clone().requires_grad_()
-    kept = model.shared
-    model.shared = Rows({name: table.detach().double().cpu() for name, table in kept.items()})
-    try:
-        one = relation if model.grouped else Rows({name: table.unsqueeze(0) for name, table in relation.items()})
-        heads = Rows({**{name: table.unsqueeze(0) for name, table in head.items()}, "vector": leaf.unsqueeze(0)})
-        tails = Rows({name: table.unsqueeze(0) for name, table in tail.items()})
-        model.score(heads, one, tails).sum().backward()  # type: ignore[no-untyped-call]
-    finally:
-        model.shared = kept
+    one = relation if model.grouped else Rows({name: table.unsqueeze(0) for name, table in relation.items()})
+    heads = Rows({**{name: table.unsqueeze(0) for name, table in head.items()}, "vector": leaf.unsqueeze(0)})
+    tails = Rows({name: table.unsqueeze(0) for name, table in tail.items()})
+    model.score(heads, one, tails).sum().backward()  # type: ignore[no-untyped-call]
     assert leaf.grad is not None  # noqa: S101
     values = head.vector.numpy()
     shares: Values = values * leaf.grad.numpy()

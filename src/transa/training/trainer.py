@@ -280,7 +280,7 @@ class Trainer:
             self.folder.write_json("metrics.json", self.summary())
 
     def summary(self) -> dict[str, Any]:
-        """Return what training has come to."""
+        """Return the outcome of training."""
         return {
             "epochs": self.epoch,
             "seconds": self.seconds,
