@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from reliability.mutation import dumps, mutate, mutate_json, with_header
 from transa.data import KnowledgeGraph, load, write
 from transa.errors import TransaError
-from transa.training.recipe import load_recipe
+from transa.training.recipe_files import load_recipe
 
 #: A file with what it is made from.
 Broken = Callable[[Random, bytes], bytes]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import transa
+from transa.models import MODELS
 
 ROOT = Path(transa.__file__).parent
 #: Each package imports only from those before it; those of the last group do not import each other.
@@ -20,6 +21,12 @@ ORDER = [
 ]
 RANK = {name: rank for rank, group in enumerate(ORDER) for name in group}
 SOURCES = sorted(ROOT.rglob("*.py"))
+#: Files outside `models` that call several models by name, and why they may.
+NAMED = {
+    "reproduction/metric_study.py": "what the metric of TransA is worth beside a TransE trained alike",
+    "reproduction/plan.py": "the paper's systems, in the order of its tables",
+    "reproduction/paper_tables.py": "the paper's own systems, which its tables show for tails alone as well",
+}
 
 
 def imported(tree: ast.AST, package: str) -> Iterator[str]:
@@ -116,6 +123,61 @@ print(sorted({"typer", "matplotlib", "pyoxigraph"} & set(sys.modules)))
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def known_models(tree: ast.AST, package: str) -> Iterator[str]:
+    """Yield whatever in a module knows a single model: an import, a test of its class, a comparison or a list of names."""
+    files = {model.__module__ for model in MODELS.values()}
+    yield from (f"imports {name}" for name in imported(tree, package) if files & {name, name.rpartition(".")[0]})
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            tested = {part.split(".")[-1] for part in map(ast.unparse, ast.walk(node.args[1]))}
+            if tested & {model.__name__ for model in MODELS.values()}:
+                yield f"line {node.lineno}: {ast.unparse(node)}"
+        elif isinstance(node, ast.Compare | ast.MatchValue) and names_in(node):
+            yield f"line {node.lineno}: {ast.unparse(node)}"
+        elif isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict) and len(names_in(node)) > 1:
+            yield f"line {node.lineno}: names {', '.join(names_in(node))}"
+
+
+def names_in(node: ast.AST) -> list[str]:
+    """Return the names of models among the strings in a node."""
+    values = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+    return [value for value in values if value in MODELS]
+
+
+def test_models_are_asked_and_not_known():
+    wrong = []
+    for path, tree, package in modules():
+        if path.parts[0] != "models" and path.as_posix() not in NAMED:
+            wrong += [f"{path} {what}" for what in known_models(tree, package)]
+    assert wrong == []
+    assert all((ROOT / name).exists() for name in NAMED)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from transa.models.transe import TransE",
+        "from transa.models import transe",
+        "from ..models.transe import TransE",
+        "isinstance(model, TransA)",
+        "isinstance(model, transa.TransA | TransE)",
+        "issubclass(kind, (Model, TransA))",
+        'if model.name == "transa": pass',
+        'recipe.model in ("transa", "adaptive_metric")',
+        'PRODUCTS = {"lfm", "rescal"}',
+        'label = {"transe": "TransE", "transa": "TransA"}[model.name]',
+        'match name:\n    case "se": pass',
+    ],
+)
+def test_knowledge_of_a_model_is_found_in_every_form(source):
+    assert len(set(known_models(ast.parse(source), "transa.training"))) >= 1
+
+
+def test_asking_any_model_is_no_knowledge_of_one():
+    source = 'from transa.models import MODELS, Model\nisinstance(x, Model)\nload_recipe("transa", None, "umls")'
+    assert list(known_models(ast.parse(source), "transa.training")) == []
 
 
 def test_nothing_unpickles():

@@ -11,7 +11,7 @@ from transa.analysis.entity_map import entity_map
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.inference import Trained, explain, neighbours
-from transa.inference.residual import metric_of, parts, transformed
+from transa.inference.residual import parts, transformed
 from transa.models import MODELS, build
 from transa.training import recipe_from
 
@@ -57,7 +57,7 @@ def test_transformed_dimensions_add_up_to_the_score_for_any_symmetric_metric(met
         assert np.isclose(found.total, float(one.scores(triple)[0]))
         assert np.isclose(found.shares.sum(), found.total)
         assert sorted(found.pivots.tolist()) == [0, 1, 2, 3]
-    assert metric_of(one.model, 1).shape == (4, 4)  # type: ignore[union-attr]
+    assert one.model.metric_matrix(1).shape == (4, 4)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))

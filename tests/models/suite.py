@@ -99,6 +99,50 @@ class ModelSuite:
 
         assert torch.autograd.gradcheck(scores, flat)
 
+    # ------------------------------------------------------------------ what a model says of itself
+
+    def test_parts_of_the_residual_add_up_to_the_score(self) -> None:
+        model = self.model()
+        one, all_ = (self.unsqueezed(model.entity, side) for side in (1, 0))
+        for relation in range(RELATIONS):
+            edge = model.gather("relation", torch.tensor(relation))
+            residual = model.residual(one, edge, all_)
+            if residual is None:
+                assert not model.translates and model.translation is None and model.metric_rules is None
+                return
+            score = model.score(one, edge, all_)
+            torch.testing.assert_close(model.parts(residual, edge).sum(-1), score.square() if model.root else score)
+
+    def test_the_metric_is_that_of_the_score_and_can_be_left_out(self) -> None:
+        model = self.model()
+        if model.metric_rules is None:
+            assert model.metric_matrix(0) is None
+            assert model.plain() is None
+            return
+        head, edge, tail = (
+            model.gather(role, torch.tensor(i)) for role, i in (("entity", 0), ("relation", 1), ("entity", 2))
+        )
+        e, matrix = model.residual(head, edge, tail).numpy(), model.metric_matrix(1)  # type: ignore[union-attr]
+        e = np.abs(e) if model.metric_rules.absolute else e
+        assert np.array_equal(matrix, matrix.T)
+        value = float(model.score(head, edge, tail))
+        assert e @ matrix @ e == pytest.approx(value**2 if model.root else value)
+        for norm in (1, 2):
+            plain = model.plain(norm)
+            assert plain.relation is model.relation and plain.entity is model.entity
+            assert float(plain.score(head, edge, tail)) == pytest.approx(np.linalg.norm(e, norm))
+
+    def test_as_its_relations_see_it_an_entity_is_at_distance_0_from_itself(self) -> None:
+        model = self.model()
+        if model.translation is None:
+            return
+        for name in set(model.translation) & set(model.relation):
+            model.relation[name].zero_()
+        itself = torch.stack(
+            [torch.arange(ENTITIES), torch.arange(ENTITIES) % RELATIONS, torch.arange(ENTITIES)], dim=1
+        )
+        assert float(model.score_triples(itself).abs().max()) < 1e-9
+
     # ------------------------------------------------------------------ parameters
 
     def test_parameters_are_as_many_as_stated(self) -> None:

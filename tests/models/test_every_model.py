@@ -358,8 +358,10 @@ def test_hand_made_scores() -> None:
 
 def test_every_model_has_a_suite_and_states_what_it_is() -> None:
     assert {suite.name for suite in ModelSuite.__subclasses__()} == set(MODELS)
+    assert len({model.label for model in MODELS.values()}) == len(MODELS)
     for name, model in MODELS.items():
         assert model.name == name
+        assert model.label
         assert model.formula
         assert model.size
         assert model.cost

@@ -81,7 +81,8 @@ def test_low_rank_matrices_are_those_of_the_score() -> None:
     low = made("transa-lowrank")
     low.relation["metric"] = torch.rand_like(low.relation.metric)
     full = made("transa-full")
-    full.entity, full.relation = low.entity, Rows(vector=low.relation.vector, metric=low.matrices())
+    matrices = torch.from_numpy(np.stack([low.metric_matrix(relation) for relation in range(RELATIONS)]))
+    full.entity, full.relation = low.entity, Rows(vector=low.relation.vector, metric=matrices)
     triples = torch.cartesian_prod(torch.arange(ENTITIES), torch.arange(RELATIONS), torch.arange(ENTITIES))
     torch.testing.assert_close(low.score_triples(triples), full.score_triples(triples))
 

@@ -21,7 +21,7 @@ from transa.data.loading import read_folder
 from transa.errors import InputError
 from transa.inference import Trained
 from transa.training import RunFolder, recipe_from
-from transa.training.recipe import read_recipe
+from transa.training.recipe_files import read_recipe
 from transa.training.state import plain, put_in_place
 
 

@@ -19,7 +19,7 @@ from transa.reproduction.figures.figure2_plot import draw_figure2
 from transa.reproduction.figures.figure3 import figure3
 from transa.reproduction.figures.figure3_plot import draw_figure3
 from transa.reproduction.figures.questions import Others, ask
-from transa.reproduction.figures.scores import Potential, same_vectors
+from transa.reproduction.figures.scores import Potential, residuals, same_vectors
 from transa.reproduction.figures.separation import Separation
 
 TAILS = [f"t{number}" for number in range(6)]
@@ -85,11 +85,27 @@ def test_scores_of_residuals_are_the_models() -> None:
         question = ask(graph, [one], graph.entities.id("h"), 0)
         triples = np.array([[question.head, 0, tail] for tail in question.tails], dtype=np.int32)
         vectors = model.entity["vector"].numpy()
-        scores = Potential.of(one, 0)(vectors[question.head] - vectors[question.tails])
+        scores = Potential(one, 0)(vectors[question.head] - vectors[question.tails])
         expected = scores_of(one, triples)
         assert np.array_equal(np.argsort(scores, kind="stable"), np.argsort(expected, kind="stable"))
-    with pytest.raises(InputError, match="depends on h"):
-        Potential.of(build("transh", 3, 1, 4).initialise(0), 0)
+    with pytest.raises(InputError, match="depends on a residual"):
+        figure1(build("rescal", len(graph.entities), 1, 3).initialise(0), graph, against=model)
+    with pytest.raises(InputError, match="no metric"):
+        same_vectors(build("transh", 3, 1, 4).initialise(0))
+
+
+@pytest.mark.parametrize("name", ["um", "transm", "transh", "transr", "ctransr", "se", "adaptive_metric"])
+def test_every_model_with_a_residual_can_be_drawn(name: str) -> None:
+    graph, model = toy()
+    other = build(name, len(graph.entities), 1, 3).initialise(0, dtype=torch.float64)
+    other.entity["vector"] = model.entity.vector
+    panel = figure1(model, graph, against=other, head="h", relation="r").panels[0]
+    question = ask(graph, [other], graph.entities.id("h"), 0)
+    triples = np.array([[question.head, 0, tail] for tail in question.tails], dtype=np.int32)
+    expected = scores_of(other, triples)
+    scores = Potential(other, 0)(residuals(other, question.head, 0, question.tails))
+    assert np.allclose(scores, expected**2 if other.root else expected)
+    assert panel.label == other.title
 
 
 def test_unmatched_tails_are_drawn_or_the_nearest_and_never_facts() -> None:

@@ -23,7 +23,7 @@ from transa.reproduction.plan import SYSTEMS, without_metric
 from transa.reproduction.records import dataset_fingerprint, run_key
 from transa.reproduction.running import mean_rank_parts
 from transa.training import TrainingError, recipe_from
-from transa.training.recipe import load_recipe
+from transa.training.recipe_files import load_recipe
 from transa.training.trainer import start_model
 
 TINY = {"epochs": 2, "dim": 8, "validate_every": 0, "negatives": 1}
@@ -48,6 +48,14 @@ def test_every_system_of_the_paper_has_a_row_and_transa_has_three() -> None:
     for table in ("table2", "table3", "table4"):
         for dataset in ("wn18", "fb15k", "wn11", "fb13"):
             assert set(printed(table, dataset) or {}) <= set(SYSTEMS)
+
+
+def test_an_option_is_set_for_the_models_that_have_it() -> None:
+    plan = plan_table("table2", ROWS, ["umls"], {"norm": 2, "dim": 9})
+    assert [dict(cell.overrides) for cell in plan.cells] == [{"dim": 9, "norm": 2}, {"dim": 9}]
+    assert plan.cells[0].settings.norm == 2
+    with pytest.raises(InputError, match="norm: transa has no such option"):
+        plan_table("table2", ["transa:paper"], ["umls"], {"norm": 2})
 
 
 def test_the_papers_mean_is_that_of_its_columns() -> None:

@@ -7,13 +7,14 @@ import pytest
 import torch
 
 import transa
-from tests.training.helpers import settings
+from tests.training.helpers import settings, train
 from transa.data import KnowledgeGraph
 from transa.kernels.random import stream
-from transa.training import Recipe
+from transa.training import Options, Recipe
+from transa.training.engine import training_model
 from transa.training.epoch_batches import CLOSED_FORM, EpochBatches
 from transa.training.metric import project_psd, update_metric
-from transa.training.trainer import start_model
+from transa.training.trainer import Trainer, start_model
 
 UMLS = transa.load("umls")
 
@@ -145,3 +146,26 @@ def test_adaptive_metrics_come_out_positive_semi_definite() -> None:
     model = start_model(UMLS, recipe)
     update_metric(model, rounds_of(UMLS), recipe, 1)
     assert float(torch.linalg.eigvalsh(model.relation.metric).min()) > -1e-12
+
+
+@pytest.mark.parametrize("engine", ["numba", "torch"])
+def test_a_metric_that_is_no_part_of_the_training_score_is_left_alone(engine: str) -> None:
+    """With training_score "l1" the vectors are those of a TransE, and no gradient reaches W_r."""
+    recipe = settings(model="transa", training_score="l1", metric_update="gradient", metric_penalty=0.1, epochs=2)
+    model = Trainer(UMLS, recipe, Options(engine=engine)).fit()  # type: ignore[arg-type]
+    assert torch.equal(model.relation.metric, start_model(UMLS, recipe).relation.metric)
+    plain, _ = train(UMLS, settings(model="transe", norm=1), engine, epochs=2)
+    assert torch.equal(model.entity.vector, plain.entity.vector)
+
+
+def test_only_a_model_with_a_metric_is_trained_by_another_score() -> None:
+    for name in ("transh", "rescal"):
+        model = start_model(UMLS, recipe := settings(model=name, training_score="l1"))
+        assert training_model(model, recipe) is model
+
+
+@pytest.mark.parametrize(("name", "options"), [("transa", {"metric": "diagonal"}), ("transe", {})])
+def test_without_a_closed_form_there_is_none_to_compute(name: str, options: dict[str, str]) -> None:
+    recipe = settings(model=name, metric_update="none", **options)
+    with pytest.raises(ValueError, match="has no closed form"):
+        update_metric(start_model(UMLS, recipe), rounds_of(UMLS), recipe, 1)

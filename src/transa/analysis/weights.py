@@ -19,7 +19,7 @@ from transa.data.result_files import write_table
 from transa.errors import InputError
 from transa.evaluation.classification import check_sizes
 from transa.inference.names import Names
-from transa.models import Model
+from transa.models import MODELS, Model
 from transa.models.decomposition import Decomposition, Matrix
 
 #: Relative to the largest, a weight or eigenvalue below this is 0: W_r comes from sums in single precision.
@@ -226,16 +226,14 @@ def weight_difference(weights: npt.NDArray[np.float64]) -> float | None:
 
 def check_metric(model: Model) -> None:
     """Raise an `InputError` where a model has no metric."""
-    if "metric" not in model.relation:
-        raise InputError(
-            f"{model.name} has no metric W_r whose weights could be shown; transa and adaptive_metric have"
-        )
+    if model.metric_rules is None:
+        having = " and ".join(name for name, other in MODELS.items() if other.metric_rules is not None)
+        raise InputError(f"{model.name} has no metric W_r whose weights could be shown; {having} have")
 
 
 def metric_of(model: Model, relation: int) -> Matrix:
     """Return W_r of one relation as a symmetric k x k matrix, in whichever form the model holds it."""
     check_metric(model)
-    held: Matrix = model.relation["metric"][relation].detach().double().cpu().numpy()
-    if getattr(model, "metric", "full") == "full":
-        return (held + held.T) / 2
-    return np.diag(held[0]) + held[1:].T @ held[1:]
+    matrix = model.metric_matrix(relation)
+    assert matrix is not None  # noqa: S101
+    return matrix

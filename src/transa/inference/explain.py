@@ -1,4 +1,4 @@
-"""Why a model thinks what it thinks of a triple."""
+"""Why a model gives a triple its score."""
 
 from __future__ import annotations
 
@@ -17,14 +17,11 @@ from transa.inference.neighbours import distances
 from transa.inference.predict import Prediction, Question, answer
 from transa.inference.residual import Parts, Transformed, parts, transformed
 from transa.inference.trained import Trained
-from transa.models.adaptive_metric import AdaptiveMetric
-from transa.models.transa import TransA
-from transa.models.transe import TransE
 
 
 @dataclass(frozen=True)
 class Rank:
-    """Where the triple's own entity stands among all: raw, and with other known facts left out."""
+    """The rank of the triple's own entity among all entities: raw, and filtered of other known facts."""
 
     raw: float
     filtered: float
@@ -32,7 +29,7 @@ class Rank:
 
 @dataclass(frozen=True)
 class Support:
-    """A training triple of the same relation, and how far its two ends are from those of the triple that is explained."""
+    """A training triple of the same relation, and how far its two ends are from those of the explained triple."""
 
     head: str
     tail: str
@@ -41,7 +38,7 @@ class Support:
 
 @dataclass(frozen=True)
 class Similar:
-    """An entity for which the fact is known, how far away it is, and the how many-th neighbour that makes it."""
+    """An entity for which the fact is known, its distance, and its place among the neighbours (1: the nearest)."""
 
     key: str
     name: str
@@ -51,14 +48,14 @@ class Similar:
 
 @dataclass(frozen=True)
 class Without:
-    """What would be predicted without the metric, on the same vectors.
+    """What the same vectors predict without the metric.
 
     Attributes
     ----------
     norm
-        ``"L1"`` or ``"L2"``: what stands in the metric's place.
+        ``"L1"`` or ``"L2"``: the norm in the metric's place.
     head_rank, tail_rank
-        Where the triple's own entities stand then.
+        The ranks of the triple's own entities then.
     answers
         The best answers to (head, relation, ?).
     """
@@ -80,7 +77,7 @@ class Explanation:
     splits
         The splits that hold it.
     head_rank, tail_rank
-        Where its entities stand among all.
+        The ranks of its entities among all.
     parts
         What each dimension of the residual adds.
     transformed
@@ -88,11 +85,11 @@ class Explanation:
     support
         The nearest training triples of the relation.
     like_head, like_tail
-        Entities near the head that have the relation to this tail, and near the tail that this head has it to.
+        Entities near the head that also have the relation to this tail; entities near the tail to which this head also has it.
     answers
         The best answers to (head, relation, ?).
     without
-        What would be predicted without the metric; None for a model without one.
+        What the vectors predict without the metric; None for a model without one.
     """
 
     triple: Checked
@@ -108,7 +105,7 @@ class Explanation:
     without: Without | None
 
     def dimensions(self) -> list[dict[str, Any]]:
-        """Return dimensions, those that add most to the score first: transformed ones where there is a metric."""
+        """Return the dimensions, those that add most to the score first; the transformed ones if there is a metric."""
         if self.transformed is None:
             return self.residual_dimensions()
         found = self.transformed
@@ -215,16 +212,13 @@ def _similar(trained: Trained, entity: int, having: Any, top: int) -> tuple[Simi
 
 
 def _without(trained: Trained, triple: Triples, top: int) -> Without | None:
-    """Put the L1 norm in the metric's place where the metric began as it, or vectors were trained with it, otherwise L2."""
-    model = trained.model
-    if not isinstance(model, TransA | AdaptiveMetric):
-        return None
+    """Predict with the norm that the vectors were trained with or the metric started as."""
     recipe = trained.recipe
     by_l1 = recipe is not None and (recipe.training_score == "l1" or recipe.prior == "ones")
-    norm = 1 if by_l1 or (isinstance(model, TransA) and model.metric == "lowrank") else 2
-    plain = TransE(model.num_entities, model.num_relations, model.dim, norm=norm)
-    plain.entity, plain.relation["vector"] = model.entity, model.relation.vector
+    plain = trained.model.plain(norm=1 if by_l1 else None)
+    if plain is None:
+        return None
     other = trained.with_model(plain)
     head_rank, tail_rank = _ranks(other, triple)
     head, relation, _ = triple[0].tolist()
-    return Without(f"L{norm}", head_rank, tail_rank, _answers(other, head, relation, top))
+    return Without(f"L{plain.norm}", head_rank, tail_rank, _answers(other, head, relation, top))

@@ -15,7 +15,6 @@ from transa.data.formats.rdf import SCHEME, check_installed, serialize, term
 from transa.data.result_files import check_target
 from transa.errors import InputError, quote
 from transa.inference.check import Checks
-from transa.inference.residual import metric_of
 from transa.inference.trained import Trained
 from transa.storage import atomic_file
 
@@ -85,7 +84,7 @@ def parameter_table(trained: Trained) -> pa.Table:
         rows["name"] += [vocabulary.name(each) for each in range(size)]
         vectors = tables.get("vector")
         rows["vector"] += [None] * size if vectors is None else list(vectors.detach().float().cpu().numpy())
-        metrics = [None] * size if kind == "entity" else [metric_of(model, each) for each in range(size)]
+        metrics = [None] * size if kind == "entity" else [model.metric_matrix(each) for each in range(size)]
         rows["metric"] += [None if metric is None else metric.astype(np.float32).ravel() for metric in metrics]
     numbers = pa.list_(pa.float32())
     kinds = {"kind": pa.string(), "id": pa.int64(), "key": pa.string(), "name": pa.string(), "vector": numbers}

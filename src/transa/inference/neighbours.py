@@ -1,4 +1,4 @@
-"""Entities near an entity, plainly or as a relation sees them."""
+"""The entities nearest to one, by Euclidean distance or as a relation sees them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,6 @@ import torch
 from transa.errors import InputError
 from transa.inference.trained import Trained
 from transa.models import Rows
-from transa.models.adaptive_metric import AdaptiveMetric
-from transa.models.transa import TransA
-from transa.models.transe import TransE
-from transa.models.transh import TransH
-from transa.models.transr import TransR
-from transa.models.um import UM
 
 SCHEMA = pa.schema([("key", pa.string()), ("name", pa.string()), ("distance", pa.float64()), ("degree", pa.int64())])
 
@@ -69,8 +63,8 @@ def neighbours(trained: Trained, entity: str, relation: str | None = None, *, to
     trained
         Whose vectors.
     entity, relation
-        By key or by name. With a relation, distances are its own: the score with the translation left out, so that with TransA
-        it is |a - b|^T W_r |a - b|, or its root. Without, they are Euclidean.
+        By key or by name. Without a relation, distances are Euclidean. With one, the distance is the relation's score without
+        its translation; for TransA that is |a - b|^T W_r |a - b|, or its root.
     top
         How many.
     """
@@ -106,12 +100,14 @@ def degrees_of(trained: Trained) -> npt.NDArray[np.int64]:
 
 
 def _under(trained: Trained, entity: int, relation: int) -> npt.NDArray[np.float64]:
+    """Return the distance of every entity from one, as a relation sees it."""
     model = trained.model
-    if not isinstance(model, TransA | AdaptiveMetric | TransE | TransH | TransR | UM):
+    translation = model.translation
+    if translation is None:
         raise InputError(f"{model.name} has no distance of a relation; ask for plain neighbours")
     here = Rows({name: table[entity].unsqueeze(0) for name, table in model.entity.items()})
     one = {name: table[relation] for name, table in model.relation.items()}
-    still = Rows({name: torch.zeros_like(row) if name in ("vector", "centres") else row for name, row in one.items()})
+    still = Rows({name: torch.zeros_like(row) if name in translation else row for name, row in one.items()})
     if not model.grouped:
         still = Rows({name: row.unsqueeze(0) for name, row in still.items()})
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Where new entities of a trained model stand: a start from their triples, and some steps down the loss from there."""
+"""Vectors for new entities of a trained model: first a start from their triples, then some steps down the loss."""
 
 from __future__ import annotations
 
@@ -14,24 +14,19 @@ from transa.data import Corruptor, KnowledgeGraph
 from transa.data.graph import Triples
 from transa.kernels.codes import ADAGRAD_ROW
 from transa.models import Model, Rows
-from transa.models.adaptive_metric import AdaptiveMetric
-from transa.models.transa import TransA
-from transa.models.transe import TransE
-from transa.models.transh import TransH
-from transa.models.um import UM
 from transa.training import Recipe
 from transa.training.losses import LOSSES, loss_of
 from transa.training.optimizers import update_rows
 from transa.training.settings import table_settings
 
-#: Triples of one step, at most.
+#: The most triples that one step takes.
 BATCH = 4096
-#: Random numbers of its own for corruptions.
+#: Which stream of random numbers corruptions take.
 PURPOSE = 6
 
 
 def grown_model(model: Model, graph: KnowledgeGraph, added: Triples, old: int) -> Model:
-    """Return a copy of the model with rows for new entities, in which they stand where their triples say."""
+    """Return a copy of the model with rows for new entities, placed where their triples expect them."""
     grown = copy(model)
     grown.num_entities = len(graph.entities)
     more = grown.num_entities - old
@@ -47,10 +42,13 @@ def grown_model(model: Model, graph: KnowledgeGraph, added: Triples, old: int) -
 
 
 def _place(model: Model, graph: KnowledgeGraph, added: Triples, old: int) -> None:
-    """Give new entities the mean of what their triples say, those next to old ones first, then those next to these."""
+    """Give each new entity the mean of the vectors its triples expect.
+
+    Entities in triples with old ones come first, then those in triples with these, and so on.
+    """
     vectors = model.entity.vector
     placed = np.arange(model.num_entities) < old
-    peers = None if _translates(model) else _peers(model, graph, old)
+    peers = None if model.translates else _peers(model, graph, old)
     while True:
         total = torch.zeros_like(vectors[old:])
         count = np.zeros(model.num_entities - old)
@@ -72,13 +70,8 @@ def _place(model: Model, graph: KnowledgeGraph, added: Triples, old: int) -> Non
         placed[old + found] = True
 
 
-def _translates(model: Model) -> bool:
-    """Tell whether h + r is where the model expects t, in the space of entities."""
-    return isinstance(model, UM | TransE | TransH | TransA | AdaptiveMetric)
-
-
 def _peers(model: Model, graph: KnowledgeGraph, old: int) -> dict[int, Tensor]:
-    """Return for each side and relation the mean vector of the entities that stand there: a start for any model."""
+    """Return for each side and relation the mean vector of the entities that stand there: a start that suits any model."""
     found = {}
     rows = graph.train[(graph.train[:, [0, 2]] < old).all(axis=1)]
     edges = torch.from_numpy(rows[:, 1].astype(np.int64))
@@ -94,10 +87,10 @@ def _peers(model: Model, graph: KnowledgeGraph, old: int) -> dict[int, Tensor]:
 def settle(
     model: Model, graph: KnowledgeGraph, added: Triples, old: int, recipe: Recipe, steps: int, seed: int
 ) -> tuple[float, float]:
-    """Move new entities down the loss of their triples; return it before and after.
+    """Move new entities down the loss of their triples. Return the loss before and after.
 
-    Steps are those of Adagrad with one sum a row, a tenth of an entity vector's usual entry long at first: whatever the
-    recipe's own optimiser is, its learning rate is meant for many epochs over all triples.
+    The steps are Adagrad's with one sum for each row. At first an entry moves by a tenth of what entries of entity vectors
+    usually are. The recipe's own optimiser and learning rate are not used: they are meant for many epochs over all triples.
     """
     mine = added[(added[:, [0, 2]] >= old).any(axis=1)]
     corruptor = Corruptor(

@@ -1,11 +1,10 @@
-"""What every model is: tables of parameters, and a score."""
+"""What every model is: tables of parameters, a score, and what others need to know of it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +15,12 @@ from transa.errors import InputError
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
+    from transa.models.residual_model import ResidualModel
 
 Array = npt.NDArray[Any]
-#: Gradients by heads, by tails and by each table of the relation.
+#: Gradients with respect to heads, tails and each table of the relation.
 Gradients = tuple[Array, Array, dict[str, Array]]
-#: Scores of some triples, and what turns the derivatives of a loss by them into gradients.
+#: Scores of some triples, and the function that turns the loss's derivatives with respect to them into gradients.
 Differentiated = tuple[Array, Callable[[Array], Gradients]]
 
 #: What a model has parameters for: each entity, each relation, all together.
@@ -53,10 +53,30 @@ class Kernel:
     root: bool = False
 
 
-class Model:
-    """A model: parameters for each entity, each relation and all of them, and a score by which true triples come out lower.
+@dataclass(frozen=True)
+class MetricRules:
+    """What a model's metric W_r weighs, and how it may be learned.
 
-    A subclass states its tables and its score; training, evaluation, saving and both engines work from these.
+    Attributes
+    ----------
+    absolute
+        Whether W_r weighs the absolute values of the residual's entries, or the entries themselves.
+    clip
+        What the recipe's `metric_clip` sets to 0: negative ``"entries"`` of W_r, or its negative ``"eigenvalues"``.
+    closed_form
+        Whether a closed form gives W_r (`metric_update` "epoch" or "end"). Every metric can be learned by gradient.
+    """
+
+    absolute: bool
+    clip: Literal["entries", "eigenvalues"]
+    closed_form: bool = True
+
+
+class Model:
+    """A model: parameters for each entity, for each relation and for all of them, and a score that is lower for true triples.
+
+    A subclass states its tables and its score. Training, evaluation, saving and both engines work from these. What explanations,
+    neighbours, figures and the choice of settings need to know beyond that has defaults, and a subclass may state it too.
 
     Parameters
     ----------
@@ -73,7 +93,10 @@ class Model:
         Tables that belong to no entity or relation, as they are.
     """
 
+    #: The name in recipes and commands.
     name: ClassVar[str]
+    #: The name as people write it.
+    label: ClassVar[str]
     formula: ClassVar[str]
     #: The number of parameters, and of multiplications for a triple: n entities, m relations, dimension k; other letters are options.
     size: ClassVar[str]
@@ -89,9 +112,20 @@ class Model:
     #: How it can be trained: by gradient, and otherwise.
     solvers: ClassVar[tuple[str, ...]] = ("gradient",)
     #: Whether triples are scored relation by relation, so that the work is matrix products.
-    grouped: ClassVar[bool] = False
-    #: Whether `differentiate` and `differentiate_excess` are there, with which a grouped model is trained without autograd.
+    grouped: bool = False
+    #: Whether the model has `differentiate` and `differentiate_excess`, so that a grouped model is trained without autograd.
     analytic_gradients: ClassVar[bool] = False
+    #: Whether scores are inner products, so that many heads can be scored against many tails without a vector for each pair.
+    products: ClassVar[bool] = False
+    #: The rules of its metric W_r (the table ``relation.metric``), or None where it has no metric.
+    metric_rules: MetricRules | None = None
+    #: Whether it expects t at h + r (at h, if relations have no vector), in the space of entities.
+    translates: ClassVar[bool] = False
+    #: The relation's tables that translate. With zeros in their place, the score is the distance of two entities as the relation sees
+    #: it. None where that is no distance.
+    translation: ClassVar[tuple[str, ...] | None] = None
+    #: Whether the score is the square root of what the `parts` of a residual add up to.
+    root: bool = False
 
     def __init__(self, num_entities: int, num_relations: int, dim: int = 50) -> None:
         if dim < 1:
@@ -120,28 +154,47 @@ class Model:
     def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
         """Return the dissimilarity of triples: lower is more plausible.
 
-        The parameters come with any leading dimensions that broadcast against each other; the last ones are those of the tables. Of
+        The parameters come with any leading dimensions that broadcast against each other; the last ones are those of the tables. For
         a `grouped` model, `relation` is a single one, without leading dimensions.
         """
         raise NotImplementedError
 
+    def residual(self, head: Rows, relation: Rows, tail: Rows) -> Tensor | None:
+        """Return the vector whose length is the score, or None where the score is no length. Called as `score` is."""
+        return None
+
+    def parts(self, residual: Tensor, relation: Rows) -> Tensor:
+        """Return what each dimension of a residual adds to the score, or to its square if the score is a `root`."""
+        raise NotImplementedError
+
+    def metric_matrix(self, relation: int) -> npt.NDArray[np.float64] | None:
+        """Return W_r as a symmetric k x k matrix in double precision, or None where the model has no metric."""
+        return None
+
+    def plain(self, norm: int | None = None) -> ResidualModel | None:
+        """Return the model without its metric: a TransE on the same tables, or None where the model has no metric.
+
+        Without a norm, it is the one the metric started as.
+        """
+        return None
+
     def excess(self, head: Rows, relation: Rows, tail: Rows) -> Tensor | None:
         """Return by how much triples violate the model's soft constraints, or None where it has none.
 
-        Called as `score` is, for the positives of a batch; its sum, times `soft_penalty`, joins the loss.
+        Called as `score` is, for the positives of a batch. Its sum, times `soft_penalty`, is added to the loss.
         """
         return None
 
     def differentiate(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
-        """Return the scores of triples of one relation, given the vectors of heads and tails as rows, and their backward pass."""
+        """Return the scores of triples of one relation and their backward pass; `head` and `tail` hold vectors as rows."""
         raise NotImplementedError
 
     def differentiate_excess(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated | None:
-        """Return the same of `excess`, or None where there is none."""
+        """Return the same for `excess`, or None where the model has no soft constraints."""
         return None
 
     def adapt(self, graph: KnowledgeGraph, seed: int) -> None:
-        """Set in place what is computed from the training triples, before the first epoch."""
+        """Compute tables that depend on the training triples, in place, before the first epoch."""
 
     def kernel(self) -> Kernel | None:
         """Return how the compiled kernels compute the score, or None where they cannot."""
@@ -222,6 +275,11 @@ class Model:
         return self
 
     @property
+    def title(self) -> str:
+        """The label, with the norm where there is a choice."""
+        return self.label
+
+    @property
     def parameters(self) -> int:
         """The number of parameters."""
         return sum(table.numel() for table in self.tensors().values())
@@ -235,54 +293,3 @@ def check_choice(field: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Raise an `InputError` that names the field if the value is not one of the choices."""
     if value not in choices:
         raise InputError(f"{field}: expected one of {', '.join(map(str, choices))}, found {value!r}")
-
-
-def square_root(value: Tensor) -> Tensor:
-    """Return the square root, 0 (with a finite derivative) where rounding or an indefinite metric left something negative."""
-    return torch.sqrt(value.clamp(min=1e-24))
-
-
-def length(e: Tensor, norm: int, root: bool) -> Tensor:
-    """Return the L1 norm of residuals, or their squared L2 norm, as the papers after TransE print it, or with `root` the L2 norm."""
-    if norm == 1:
-        return e.abs().sum(-1)
-    squared = e.square().sum(-1)
-    return square_root(squared) if root else squared
-
-
-def length_and_slopes(e: Array, norm: int, root: bool) -> tuple[Array, Array]:
-    """Return `length` of each row, and its derivatives by the entries."""
-    if norm == 1:
-        return np.abs(e).sum(1), np.sign(e)
-    squared = np.einsum("ij,ij->i", e, e)
-    if not root:
-        return squared, 2 * e
-    values = np.sqrt(np.maximum(squared, 1e-24))
-    return values, e / values[:, None]
-
-
-def glorot(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
-    """Return matrices (the last two dimensions) that keep the scale of what they map: uniform in +-sqrt(6 / (rows + columns))."""
-    width = math.sqrt(6 / (shape[-1] + shape[-2]))
-    return (torch.rand(shape, generator=generator) * 2 - 1) * width
-
-
-def dot(left: Tensor, right: Tensor) -> Tensor:
-    """Return inner products over the last dimension; of (Q, 1, k) with (1, N, k) as one matrix product, to (Q, N)."""
-    if left.dim() == right.dim() == 3:
-        if left.shape[1] == right.shape[0] == 1:
-            return left.squeeze(1) @ right.squeeze(0).T
-        if right.shape[1] == left.shape[0] == 1:
-            return right.squeeze(1) @ left.squeeze(0).T
-    return (left * right).sum(-1)
-
-
-def weighted_dot(left: Tensor, weight: Tensor, right: Tensor) -> Tensor:
-    """Return the sum over the last dimension of all three; the weight joins the side on which that gives fewer entries."""
-    with_left, with_right = (math.prod(np.broadcast_shapes(side.shape, weight.shape)) for side in (left, right))
-    return dot(left * weight, right) if with_left <= with_right else dot(left, weight * right)
-
-
-def bilinear(left: Tensor, matrix: Tensor, right: Tensor) -> Tensor:
-    """Return left^T matrix right; the matrix is applied to the side that has fewer entries."""
-    return dot(left @ matrix, right) if left.numel() <= right.numel() else dot(left, right @ matrix.T)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from transa.models.base import Rows, length
+from transa.models.base import Rows
 from transa.models.transr import TransR
 
 if TYPE_CHECKING:
@@ -44,10 +44,12 @@ class CTransR(TransR):
     """
 
     name = "ctransr"
+    label = "CTransR"
     formula = "min_c |h M_r + r_c - t M_r|^2"
     size = "n k + m (d + k d + c d)"
     cost = "2 k d + c d"
     analytic_gradients = False
+    translation = ("vector", "centres")
     options = (*TransR.options, "clusters", "cluster_pull")
 
     def __init__(self, *sizes: int, clusters: int = 4, cluster_pull: float = 0.001, **options: Any) -> None:
@@ -56,11 +58,11 @@ class CTransR(TransR):
         self.cluster_pull = cluster_pull
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
-        """Add the r_c; a relation of fewer clusters has some of them twice."""
+        """Add the r_c; a relation with fewer clusters holds some of them twice."""
         return {**super().relation_tables(), "centres": (self.clusters, self.relation_dim)}
 
     def adapt(self, graph: KnowledgeGraph, seed: int) -> None:
-        """Cluster the training pairs of each relation, as far as the space of relations is that of entities."""
+        """Cluster the offsets of each relation's training pairs, in the dimensions that both spaces share."""
         entities = self.entity.vector[:, : self.relation_dim].cpu().numpy()
         width = entities.shape[1]
         for relation in range(self.num_relations):
@@ -73,10 +75,16 @@ class CTransR(TransR):
                 repeated = torch.from_numpy(found[np.arange(self.clusters) % count])
                 self.relation.centres[relation, :, :width] = repeated.to(self.relation.centres)
 
+    def residual(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return the shortest of the residuals with each r_c."""
+        residuals = self.between(head, relation, tail).unsqueeze(-2) + relation.centres
+        shortest = self.length(residuals, relation).argmin(-1)
+        return torch.take_along_dim(residuals, shortest[..., None, None], -2).squeeze(-2)
+
     def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
-        """Return the least norm of the relation's translations."""
-        e = self.between(head, relation, tail)
-        return torch.stack([length(e + r, self.norm, self.root) for r in relation.centres.unbind(-2)]).amin(0)
+        """Return the length of the shortest residual; only lengths are kept for all r_c."""
+        between = self.between(head, relation, tail)
+        return torch.stack([self.length(between + r, relation) for r in relation.centres.unbind(-2)]).amin(0)
 
     def excess(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
         """Add how far the centres are from r, and from the ball."""

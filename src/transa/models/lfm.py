@@ -8,7 +8,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from transa.models.base import Model, Rows, glorot, weighted_dot
+from transa.models.algebra import glorot, weighted_dot
+from transa.models.base import Model, Rows
 
 
 class LFM(Model):
@@ -32,10 +33,12 @@ class LFM(Model):
     """
 
     name = "lfm"
+    label = "LFM"
     formula = "-(h + y)^T W_r (t + z), W_r = lambda sum_m a_{r,m} u_m v_m^T"
     size = "n k + m p + 2 p k + 2 k"
     cost = "2 p k"
     options = ("factors", "radius")
+    products = True
     constraints = {"relation.weight": "l1_ball", "shared.head": "ball", "shared.tail": "ball"}  # noqa: RUF012
 
     def __init__(

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transa.models.base import Array, Differentiated, Gradients, Rows, bilinear, glorot
+from transa.models.algebra import bilinear, glorot
+from transa.models.base import Array, Differentiated, Gradients, Rows
 from transa.models.slm import SLM
 
 
@@ -19,8 +20,8 @@ class NTN(SLM):
     """``f_r(h, t) = -u_r^T tanh(h^T W_r[1..s] t + M_{r,1} h + M_{r,2} t + b_r)``.
 
     Neighbours: a tensor and a bias of 0 give SLM; one slice without tanh and layer is RESCAL.
-    No other has so many parameters for a relation. The paper penalises all of them (`penalty`, `table_penalty`) and starts entities
-    from the mean of word vectors, which are not to be had here; biases start at 0 and weights uniform by their sizes.
+    No other model has as many parameters for a relation. The paper penalises all of them (`penalty`, `table_penalty`). It starts
+    entities as means of word vectors, which this package does not have; here biases start at 0 and weights uniform by their sizes.
     Original settings: k=100, s=4, penalty 0.0001, margin 1, 10 corruptions of tails, L-BFGS on batches of 20,000 triples.
 
     Parameters
@@ -30,6 +31,7 @@ class NTN(SLM):
     """
 
     name = "ntn"
+    label = "NTN"
     formula = "-u_r^T tanh(h^T W_r[1..s] t + M_{r,1} h + M_{r,2} t + b_r)"
     size = "n k + m (s k^2 + 2 s k + 2 s)"
     cost = "s k^2 + 2 s k"
@@ -55,7 +57,7 @@ class NTN(SLM):
         return -(torch.tanh(layer) @ relation.output)
 
     def differentiate(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
-        """As SLM's, and two products for each slice."""
+        """Return scores and their backward pass: SLM's, and two products for each slice."""
         tensor = relation["tensor"]
         left = head @ tensor  # (slices, triples, k)
         scores, through = self.through_layer(

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transa.models.base import Array, Differentiated, Gradients, Model, Rows, bilinear, glorot
+from transa.models.algebra import bilinear, glorot
+from transa.models.base import Array, Differentiated, Gradients, Model, Rows
 
 
 class RESCAL(Model):
@@ -25,15 +26,17 @@ class RESCAL(Model):
     """
 
     name = "rescal"
+    label = "RESCAL"
     formula = "-h^T W_r t"
     size = "n k + m k^2"
     cost = "k^2"
     grouped = True
     analytic_gradients = True
+    products = True
     solvers = ("gradient", "als")
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
-        """One matrix, and no vector."""
+        """Return the shape of the matrix; there is no vector."""
         return {"matrix": (self.dim, self.dim)}
 
     def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
@@ -45,7 +48,7 @@ class RESCAL(Model):
         return -bilinear(head.vector, relation.matrix, tail.vector)
 
     def differentiate(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
-        """Two more products lead back."""
+        """Return scores and their backward pass, which takes two more products."""
         matrix = relation["matrix"]
         left = head @ matrix
 

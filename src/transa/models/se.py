@@ -10,21 +10,13 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from transa.models.base import (
-    Array,
-    Differentiated,
-    Gradients,
-    Model,
-    Rows,
-    check_choice,
-    glorot,
-    length,
-    length_and_slopes,
-)
+from transa.models.algebra import glorot, length_and_slopes
+from transa.models.base import Array, Differentiated, Gradients, Rows
+from transa.models.residual_model import ResidualModel
 
 
-class SE(Model):
-    """``f_r(h, t) = |M_{h,r} h - M_{t,r} t|_1``: each end of a relation is taken to where the ends of a fact meet.
+class SE(ResidualModel):
+    """``f_r(h, t) = |M_{h,r} h - M_{t,r} t|_1``: a matrix for each end maps heads and tails to where those of a fact meet.
 
     Neighbours: with both matrices the identity it is the L1 form of UM; TransR has one matrix for both ends and a translation, which SE
     can only express with an entry of entities that is the same for all.
@@ -39,20 +31,21 @@ class SE(Model):
     """
 
     name = "se"
+    label = "SE"
     formula = "|M_{h,r} h - M_{t,r} t|"
     size = "n k + 2 m k^2"
     cost = "2 k^2"
     options = ("norm",)
     grouped = True
     analytic_gradients = True
+    translates = False
+    translation = None  # two different matrices: an entity is not at distance 0 from itself
 
     def __init__(self, num_entities: int, num_relations: int, dim: int = 50, norm: int = 1) -> None:
-        super().__init__(num_entities, num_relations, dim)
-        check_choice("norm", norm, (1, 2))
-        self.norm = norm
+        super().__init__(num_entities, num_relations, dim, norm, root=True)
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
-        """Two matrices, and no vector."""
+        """Return the shapes of the two matrices; there is no vector."""
         return {"head": (self.dim, self.dim), "tail": (self.dim, self.dim)}
 
     def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
@@ -61,13 +54,12 @@ class SE(Model):
             return torch.eye(self.dim) + 0.5 * glorot(shape, generator)
         return super().start(table, shape, width, generator)
 
-    def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
-        """Return the distance of the two ends."""
-        e = head.vector @ relation.head.T - tail.vector @ relation.tail.T
-        return length(e, self.norm, root=True)
+    def residual(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return the difference of the two ends."""
+        return head.vector @ relation.head.T - tail.vector @ relation.tail.T
 
     def differentiate(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
-        """Two products for each end lead back."""
+        """Return scores and their backward pass, which takes two products for each end."""
         left, right = relation["head"], relation["tail"]
         scores, slopes = length_and_slopes(head @ left.T - tail @ right.T, self.norm, root=True)
 

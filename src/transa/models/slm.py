@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transa.models.base import Array, Differentiated, Gradients, Model, Rows, glorot
+from transa.models.algebra import glorot
+from transa.models.base import Array, Differentiated, Gradients, Model, Rows
 
 
 class SLM(Model):
@@ -28,6 +29,7 @@ class SLM(Model):
     """
 
     name = "slm"
+    label = "SLM"
     formula = "-u_r^T tanh(M_{r,1} h + M_{r,2} t)"
     size = "n k + m (2 s k + s)"
     cost = "2 s k"
@@ -40,7 +42,7 @@ class SLM(Model):
         self.hidden = hidden or dim
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
-        """Two matrices and the weights of the hidden layer."""
+        """Return the shapes of the two matrices and of the hidden layer's weights."""
         return {"head": (self.hidden, self.dim), "tail": (self.hidden, self.dim), "output": (self.hidden,)}
 
     def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
@@ -57,14 +59,14 @@ class SLM(Model):
         return -(torch.tanh(layer) @ relation.output)
 
     def differentiate(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
-        """Two products for each end lead back."""
+        """Return scores and their backward pass, which takes two products for each end."""
         scores, back = self.through_layer(head, relation, tail, 0.0)
         return scores, lambda factors: back(factors)[1]
 
     def through_layer(
         self, head: Array, relation: Mapping[str, Array], tail: Array, further: Array | float
     ) -> tuple[Array, Callable[[Array], tuple[Array, Gradients]]]:
-        """Return scores with something further added inside the tanh, and the backward pass to what is inside and before it."""
+        """Return scores with `further` added inside the tanh, and their backward pass: gradients inside the tanh, and of all tables."""
         left, right, output = relation["head"], relation["tail"], relation["output"]
         layer = np.tanh(head @ left.T + tail @ right.T + further)
 

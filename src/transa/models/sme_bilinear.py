@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from transa.models.base import Rows, dot, weighted_dot
+from transa.models.algebra import dot, weighted_dot
+from transa.models.base import Rows
 from transa.models.sme_linear import SMELinear
 
 
@@ -26,6 +27,7 @@ class SMEBilinear(SMELinear):
     """
 
     name = "sme_bilinear"
+    label = "SME (bilinear)"
     formula = "-(M_1 h * M_2 r + b_1)^T (M_3 t * M_4 r + b_2)"
 
     def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:

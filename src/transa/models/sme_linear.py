@@ -8,11 +8,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from transa.models.base import Model, Rows, dot, glorot
+from transa.models.algebra import dot, glorot
+from transa.models.base import Model, Rows
 
 
 class SMELinear(Model):
-    """``f_r(h, t) = -(M_1 h + M_2 r + b_1)^T (M_3 t + M_4 r + b_2)``, the matrices being those of all relations.
+    """``f_r(h, t) = -(M_1 h + M_2 r + b_1)^T (M_3 t + M_4 r + b_2)``, with matrices that all relations share.
 
     Multiplied out, it is a product of head and tail, the same for every relation, and products of either with the relation.
     Neighbours: SMEBilinear multiplies where this one adds.
@@ -27,17 +28,19 @@ class SMELinear(Model):
     """
 
     name = "sme_linear"
+    label = "SME (linear)"
     formula = "-(M_1 h + M_2 r + b_1)^T (M_3 t + M_4 r + b_2)"
     size = "n k + m k + 4 s k + 2 s"
     cost = "4 s k"
     options = ("hidden",)
+    products = True
 
     def __init__(self, num_entities: int, num_relations: int, dim: int = 50, hidden: int | None = None) -> None:
         super().__init__(num_entities, num_relations, dim)
         self.hidden = hidden or dim
 
     def shared_tables(self) -> dict[str, tuple[int, ...]]:
-        """M_1 to M_4, b_1 and b_2."""
+        """Return the shapes of M_1 to M_4, b_1 and b_2."""
         matrix, bias = (self.hidden, self.dim), (self.hidden,)
         return {"m1": matrix, "m2": matrix, "m3": matrix, "m4": matrix, "b1": bias, "b2": bias}
 

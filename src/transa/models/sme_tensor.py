@@ -8,7 +8,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from transa.models.base import Model, Rows, dot, glorot
+from transa.models.algebra import dot, glorot
+from transa.models.base import Model, Rows
 
 
 class SMETensor(Model):
@@ -27,18 +28,20 @@ class SMETensor(Model):
     """
 
     name = "sme_tensor"
+    label = "SME (bilinear, tensor)"
     formula = "-((T_1 r) h + b_1)^T ((T_2 r) t + b_2)"
     size = "n k + m k + 2 s k^2 + 2 s"
     cost = "2 s k, and 2 s k^2 for a relation"
     options = ("hidden",)
     grouped = True
+    products = True
 
     def __init__(self, num_entities: int, num_relations: int, dim: int = 50, hidden: int | None = None) -> None:
         super().__init__(num_entities, num_relations, dim)
         self.hidden = hidden or dim
 
     def shared_tables(self) -> dict[str, tuple[int, ...]]:
-        """T_1, T_2, b_1 and b_2."""
+        """Return the shapes of T_1, T_2, b_1 and b_2."""
         tensor, bias = (self.hidden, self.dim, self.dim), (self.hidden,)
         return {"t1": tensor, "t2": tensor, "b1": bias, "b2": bias}
 

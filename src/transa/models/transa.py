@@ -6,17 +6,21 @@ which adapts the margin and has no metric.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from transa.models.base import Kernel, Model, Rows, check_choice, square_root
+from transa.models.algebra import square_root
+from transa.models.base import Kernel, MetricRules, Rows, check_choice
+from transa.models.metric_model import MetricModel
+from transa.models.transe import TransE
 
 Metric = Literal["full", "lowrank", "diagonal"]
 
 
-class TransA(Model):
+class TransA(MetricModel):
     """``f_r(h, t) = |h + r - t|^T W_r |h + r - t|``, the absolute value taken entry by entry, every entry of W_r >= 0.
 
     N_r = sqrt(f_r) is non-negative and homogeneous for every such W_r. It is a norm where W_r is also positive definite, and not in
@@ -38,10 +42,12 @@ class TransA(Model):
     """
 
     name = "transa"
+    label = "TransA"
     formula = "|h + r - t|^T W_r |h + r - t|"
     size = "n k + m (k + k^2); lowrank n k + m k (2 + rank), diagonal n k + 2 m k"
     cost = "k^2; lowrank k (1 + rank), diagonal k"
     options = ("metric", "rank", "root")
+    metric_rules = MetricRules(absolute=True, clip="entries")
 
     def __init__(
         self,
@@ -52,23 +58,21 @@ class TransA(Model):
         rank: int = 1,
         root: bool = False,
     ) -> None:
-        super().__init__(num_entities, num_relations, dim)
+        super().__init__(num_entities, num_relations, dim, root)
         check_choice("metric", metric, ("full", "lowrank", "diagonal"))
         self.metric = metric
         self.rank = rank if metric == "lowrank" else 0
-        self.root = root
-        self.grouped = metric == "full"  # type: ignore[misc]
+        self.grouped = metric == "full"
+        self.metric_rules = replace(self.metric_rules, closed_form=metric == "full")
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
         """Add the metric: k x k, or d and the u_m as rows."""
-        return {"vector": (self.dim,), "metric": (self.dim if self.metric == "full" else 1 + self.rank, self.dim)}
+        return super().relation_tables() | {"metric": (self.dim if self.metric == "full" else 1 + self.rank, self.dim)}
 
     def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
         """Full and diagonal metrics start as the identity; a low-rank one as the squared L1 norm, further u_m near 0."""
-        if table != "metric":
+        if table != "metric" or self.metric == "full":
             return super().start(table, shape, width, generator)
-        if self.metric == "full":
-            return torch.eye(self.dim).repeat(shape[0], 1, 1)
         if self.metric == "diagonal":
             return torch.ones(shape)
         start = torch.rand(shape, generator=generator) * 0.01
@@ -76,26 +80,32 @@ class TransA(Model):
         start[:, 1:2] = 1
         return start
 
-    def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
-        """Return |e|^T W_r |e|, or its square root."""
-        e = (head.vector + relation.vector - tail.vector).abs()
-        metric = relation.metric
+    def parts(self, residual: Tensor, relation: Rows) -> Tensor:
+        """Return |e|_i (W_r |e|)_i for each dimension i."""
         if self.metric == "full":
-            value = ((e @ metric) * e).sum(-1)
-        else:
-            value = (metric[..., 0, :] * e * e).sum(-1)
-            if self.rank:
-                value = value + torch.square((metric[..., 1:, :] * e.unsqueeze(-2)).sum(-1)).sum(-1)
+            return super().parts(residual, relation)
+        e, d, u = residual.abs(), relation.metric[..., 0, :], relation.metric[..., 1:, :]
+        along = (u * e.unsqueeze(-2)).sum(-1, keepdim=True)
+        return e * (d * e + (along * u).sum(-2))
+
+    def length(self, residual: Tensor, relation: Rows) -> Tensor:
+        """Return |e|^T W_r |e|, or its square root; for low rank, sum_m (u_m . |e|)^2 takes less than the parts."""
+        if self.metric == "full":
+            return super().length(residual, relation)
+        e, metric = residual.abs(), relation.metric
+        value = (metric[..., 0, :] * e * e).sum(-1)
+        if self.rank:
+            value = value + torch.square((metric[..., 1:, :] * e.unsqueeze(-2)).sum(-1)).sum(-1)
         return square_root(value) if self.root else value
 
     def kernel(self) -> Kernel:
         """Return the kernel of the metric."""
         return Kernel({"full": "full", "lowrank": "low_rank", "diagonal": "diagonal"}[self.metric], self.root)
 
-    def matrices(self) -> Tensor:
-        """Return W_r of every relation as k x k matrices."""
-        metric = self.relation.metric
-        if self.metric == "full":
-            return metric
-        vectors = metric[:, 1:]
-        return torch.diag_embed(metric[:, 0]) + vectors.transpose(1, 2) @ vectors
+    def matrix(self, metric: Tensor) -> Tensor:
+        """Return W_r, given a relation's row of the table."""
+        return metric if self.metric == "full" else torch.diag(metric[0]) + metric[1:].T @ metric[1:]
+
+    def plain(self, norm: int | None = None) -> TransE:
+        """Return a TransE that shares the tables, by default with the norm a metric like this one starts as."""
+        return super().plain(norm or (1 if self.metric == "lowrank" else 2))

@@ -5,12 +5,11 @@ Bordes, Usunier, García-Durán, Weston, Yakhnenko: *Translating Embeddings for 
 
 from __future__ import annotations
 
-from torch import Tensor
+from transa.models.base import Kernel
+from transa.models.residual_model import ResidualModel
 
-from transa.models.base import Kernel, Model, Rows, check_choice, square_root
 
-
-class TransE(Model):
+class TransE(ResidualModel):
     """``f_r(h, t) = |h + r - t|``, the L1 or the L2 norm.
 
     Neighbours: UM is TransE with r = 0; TransM weighs each relation's norm; TransA puts a metric in the norm's place.
@@ -23,20 +22,14 @@ class TransE(Model):
     """
 
     name = "transe"
+    label = "TransE"
     formula = "|h + r - t|"
     size = "n k + m k"
     cost = "k"
     options = ("norm",)
 
     def __init__(self, num_entities: int, num_relations: int, dim: int = 50, norm: int = 1) -> None:
-        super().__init__(num_entities, num_relations, dim)
-        check_choice("norm", norm, (1, 2))
-        self.norm = norm
-
-    def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
-        """Return the norm of h + r - t."""
-        e = head.vector + relation.vector - tail.vector
-        return e.abs().sum(-1) if self.norm == 1 else square_root(e.square().sum(-1))
+        super().__init__(num_entities, num_relations, dim, norm, root=True)
 
     def kernel(self) -> Kernel:
         """Return the kernel of the norm."""

@@ -9,13 +9,16 @@ import torch
 from torch import Tensor
 
 from transa.kernels.codes import TILT
-from transa.models.base import Kernel, Model, Rows, check_choice, dot, length
+from transa.models.algebra import dot
+from transa.models.base import Kernel, Rows
+from transa.models.residual_model import ResidualModel
 
 
-class TransH(Model):
-    """``f_r(h, t) = |h_w + r - t_w|^2`` with ``e_w = e - (w_r . e) w_r``: the shadow of e on the hyperplane with unit normal w_r.
+class TransH(ResidualModel):
+    """``f_r(h, t) = |h_w + r - t_w|^2`` with ``e_w = e - (w_r . e) w_r``: e projected on the hyperplane with unit normal w_r.
 
-    Entities that differ along w_r only are the same to the relation, so that 1-N and N-1 relations do not force them together.
+    The relation does not see along w_r: entities that differ in this direction alone can all be its answers, without being forced
+    together.
     Neighbours: TransE has no hyperplane (w_r = 0); TransR has a matrix in place of the projection.
 
     Constraints: |w_r| = 1 after every step; r on the hyperplane, softly: [(w_r . r)^2 / |r|^2 - epsilon^2]_+ with epsilon = 0.1 for
@@ -29,33 +32,27 @@ class TransH(Model):
     """
 
     name = "transh"
+    label = "TransH"
     formula = "|(h - (w_r . h) w_r) + r - (t - (w_r . t) w_r)|^2"
     size = "n k + 2 m k"
     cost = "3 k"
     options = ("norm", "root")
     constraints = {"relation.normal": "unit"}  # noqa: RUF012
 
-    def __init__(self, num_entities: int, num_relations: int, dim: int = 50, norm: int = 2, root: bool = False) -> None:
-        super().__init__(num_entities, num_relations, dim)
-        check_choice("norm", norm, (1, 2))
-        self.norm = norm
-        self.root = root
-
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
         """Add the normal w_r."""
         return {"vector": (self.dim,), "normal": (self.dim,)}
 
     def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
-        """Start normals in any direction."""
+        """Start normals in random directions."""
         values = super().start(table, shape, 1.0 if table == "normal" else width, generator)
         return values / torch.linalg.vector_norm(values, dim=1, keepdim=True) if table == "normal" else values
 
-    def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
-        """Return the norm of the translated difference on the hyperplane."""
+    def residual(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return the translated difference on the hyperplane."""
         normal = relation.normal
         along = dot(normal, head.vector) - dot(normal, tail.vector)
-        e = head.vector + relation.vector - tail.vector - along.unsqueeze(-1) * normal
-        return length(e, self.norm, self.root)
+        return super().residual(head, relation, tail) - along.unsqueeze(-1) * normal
 
     def excess(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
         """Return how far r leaves the hyperplane."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from transa.models.algebra import square_root
 from transa.models.base import Rows
 from transa.models.transe import TransE
 
@@ -30,6 +31,7 @@ class TransM(TransE):
     """
 
     name = "transm"
+    label = "TransM"
     formula = "w_r |h + r - t|, w_r = 1 / log(hpt_r + tph_r)"
     size = "n k + m (k + 1)"
     cost = "k"
@@ -55,6 +57,12 @@ class TransM(TransE):
         both = (tails_per_head + heads_per_tail).clamp(min=2)
         self.relation.weight.copy_(1 / torch.log(both))
 
-    def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
-        """Return the weighted norm."""
-        return relation.weight * super().score(head, relation, tail)
+    def parts(self, residual: Tensor, relation: Rows) -> Tensor:
+        """Return TransE's parts times w_r, or its square where the score is a root."""
+        weight = relation.weight.unsqueeze(-1)
+        return super().parts(residual, relation) * (weight.square() if self.root else weight)
+
+    def length(self, residual: Tensor, relation: Rows) -> Tensor:
+        """Return the weighted norm: one product with w_r for each triple, where the parts take one each."""
+        total = super().parts(residual, relation).sum(-1)
+        return relation.weight * (square_root(total) if self.root else total)

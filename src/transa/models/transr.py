@@ -12,16 +12,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transa.models.base import Array, Differentiated, Gradients, Model, Rows, check_choice, length, length_and_slopes
+from transa.models.algebra import length_and_slopes
+from transa.models.base import Array, Differentiated, Gradients, Rows
+from transa.models.residual_model import ResidualModel
 
 
-class TransR(Model):
-    """``f_r(h, t) = |h M_r + r - t M_r|^2`` with M_r of k x d: entities are taken into the relation's space, and translated there.
+class TransR(ResidualModel):
+    """``f_r(h, t) = |h M_r + r - t M_r|^2`` with M_r of k x d: it maps entities into the relation's space, where r translates.
 
     Neighbours: M_r = I gives TransE; TransH's projection is a matrix of rank k - 1; SE has two matrices and no translation; the
-    Adaptive Metric has M_r M_r^T for its metric and translates before it.
+    Adaptive Metric with W_r = M_r M_r^T translates first and then applies M_r.
 
-    M_r starts as the identity and the vectors from a TransE that is trained first (`warm_epochs`); from random ones it collapses.
+    M_r starts as the identity and the vectors as those of a TransE that is trained first (`warm_epochs`); from random vectors
+    training collapses.
     Constraints: |e|, |r| <= 1 (`entity_norm`, `relation_norm`); |e M_r| <= 1 softly: [|h M_r|^2 - 1]_+ + [|t M_r|^2 - 1]_+ for each
     positive of a batch, times `soft_penalty`.
     Original settings: L1; WN18 k=d=50, learning rate 0.001, margin 4; FB15K k=d=50, learning rate 0.001, margin 1; 500 epochs.
@@ -35,6 +38,7 @@ class TransR(Model):
     """
 
     name = "transr"
+    label = "TransR"
     formula = "|h M_r + r - t M_r|^2"
     size = "n k + m (d + k d)"
     cost = "2 k d"
@@ -42,6 +46,7 @@ class TransR(Model):
     grouped = True
     analytic_gradients = True
     from_transe = True
+    translates = False
 
     def __init__(
         self,
@@ -52,14 +57,11 @@ class TransR(Model):
         norm: int = 2,
         root: bool = False,
     ) -> None:
-        super().__init__(num_entities, num_relations, dim)
-        check_choice("norm", norm, (1, 2))
+        super().__init__(num_entities, num_relations, dim, norm, root)
         self.relation_dim = relation_dim or dim
-        self.norm = norm
-        self.root = root
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
-        """Vectors of the relation's space, and the way into it."""
+        """Return the shapes of the translation in the relation's space and of the matrix that maps entities there."""
         return {"vector": (self.relation_dim,), "matrix": (self.dim, self.relation_dim)}
 
     def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
@@ -68,12 +70,12 @@ class TransR(Model):
             return torch.eye(*shape[1:]).repeat(shape[0], 1, 1)
         return super().start(table, shape, width, generator)
 
-    def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
-        """Return the norm of the translation in the relation's space."""
-        return length(self.between(head, relation, tail) + relation.vector, self.norm, self.root)
+    def residual(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return the residual in the relation's space."""
+        return self.between(head, relation, tail) + relation.vector
 
     def between(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
-        """Return h M_r - t M_r: of pairs with one product, of some heads with other tails with one for each."""
+        """Return h M_r - t M_r: one product if heads and tails are pairs, otherwise one for the heads and one for the tails."""
         h, t = head.vector, tail.vector
         return (h - t) @ relation.matrix if h.shape == t.shape else h @ relation.matrix - t @ relation.matrix
 
@@ -83,7 +85,7 @@ class TransR(Model):
         return (ends.square().sum(-1) - 1).clamp(min=0).sum(0)
 
     def differentiate(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
-        """Two more products lead back."""
+        """Return scores and their backward pass, which takes two more products."""
         matrix, between = relation["matrix"], head - tail
         scores, slopes = length_and_slopes(between @ matrix + relation["vector"], self.norm, self.root)
 
@@ -95,7 +97,7 @@ class TransR(Model):
         return scores, back
 
     def differentiate_excess(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated:
-        """Of heads and tails together."""
+        """Return the excess of heads and tails together, and its backward pass."""
         matrix, ends = relation["matrix"], np.concatenate([head, tail])
         projected = ends @ matrix
         beyond = np.maximum(np.einsum("ij,ij->i", projected, projected) - 1, 0)

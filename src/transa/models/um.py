@@ -5,30 +5,31 @@ Bordes, Glorot, Weston, Bengio: *Joint Learning of Words and Meaning Representat
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
-from transa.models.base import Kernel, Model, Rows
+from transa.models.base import Kernel, Rows
+from transa.models.residual_model import ResidualModel
 
 
-class UM(Model):
+class UM(ResidualModel):
     """``f(h, t) = |h - t|_2^2``, the same for every relation.
 
-    What it finds is what plain closeness in the graph explains: the floor for every other model. Neighbours: TransE with r = 0.
+    It finds what closeness in the graph alone explains; every other model should find more. Neighbours: TransE with r = 0.
     """
 
     name = "um"
+    label = "UM"
     formula = "|h - t|^2"
     size = "n k"
     cost = "k"
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
-        """Relations have no parameters."""
+        """Return nothing: relations have no parameters."""
         return {}
 
-    def score(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
-        """Return the squared distance of h and t."""
-        return torch.square(head.vector - tail.vector).sum(-1)
+    def residual(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
+        """Return h - t."""
+        return head.vector - tail.vector
 
     def kernel(self) -> Kernel:
         """Return the kernel of the squared norm."""

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from transa.data.registry import DATASETS, canonical
 from transa.errors import InputError, quote, suggest
 from transa.models import MODELS
-from transa.training.recipe import RECIPES, Recipe, load_recipe
+from transa.training.recipe import Recipe
+from transa.training.recipe_files import RECIPES, load_recipe, models_with
 
 TableName = Literal["table1", "table2", "table3", "table4", "metric"]
 Task = Literal["link_prediction", "classification"]
@@ -34,25 +35,13 @@ EXTRA_DATASETS = {
     "metric": (),
 }
 
-#: The names of the systems by model, in the order of the paper's tables.
-SYSTEMS = {
-    "um": "UM",
-    "se": "SE",
-    "sme_linear": "SME (linear)",
-    "sme_bilinear": "SME (bilinear)",
-    "sme_tensor": "SME (bilinear, tensor)",
-    "lfm": "LFM",
-    "slm": "SLM",
-    "ntn": "NTN",
-    "rescal": "RESCAL",
-    "transe": "TransE",
-    "transm": "TransM",
-    "transh": "TransH",
-    "transr": "TransR",
-    "ctransr": "CTransR",
-    "adaptive_metric": "Adaptive Metric (PSD)",
-    "transa": "TransA",
-}
+#: The systems in the order of the paper's tables, by the name of their model.
+ORDER = (
+    *("um", "se", "sme_linear", "sme_bilinear", "sme_tensor", "lfm", "slm", "ntn", "rescal"),
+    *("transe", "transm", "transh", "transr", "ctransr", "adaptive_metric", "transa"),
+)
+#: What the tables call them.
+SYSTEMS = {name: MODELS[name].label for name in ORDER}
 
 
 #: The variants of TransA that the study of the metric compares with a TransE trained alike: the recipe, the settings that are changed
@@ -94,8 +83,8 @@ class Row:
 
     @property
     def label(self) -> str:
-        """The name of the system in the tables."""
-        return SYSTEMS.get(self.model, self.model)
+        """The system as the tables call it."""
+        return MODELS[self.model].label
 
     @property
     def name(self) -> str:
@@ -174,7 +163,7 @@ def plan_table(
     datasets
         Names of datasets; by default those of the table.
     overrides
-        Settings that replace those of the recipes.
+        Settings that win over those of the recipes; an option that only some of the models have is set for these.
     """
     chosen = _datasets(table, datasets)
     rows = _rows(models)
@@ -185,12 +174,19 @@ def plan_table(
         if models is not None:
             raise InputError("--models: the study of the metric compares TransA with TransE; choose its --datasets")
         return _plan_metric(chosen, given)
-    cells = [
-        Cell(row, dataset, load_recipe(row.model, row.recipe, dataset, given), tuple(sorted(given.items())))
-        for dataset in chosen
-        for row in rows
-    ]
+    cells = []
+    for dataset in chosen:
+        for row in rows:
+            own = {name: value for name, value in given.items() if _concerns(name, row, rows)}
+            settings = load_recipe(row.model, row.recipe, dataset, own)
+            cells.append(Cell(row, dataset, settings, tuple(sorted(own.items()))))
     return Plan(table, rows, chosen, tuple(cells))
+
+
+def _concerns(setting: str, row: Row, rows: Sequence[Row]) -> bool:
+    """Tell whether a setting is for a row: unless it is an option that other models of the table have and this one does not."""
+    having = models_with(setting)
+    return row.model in having or not any(other.model in having for other in rows)
 
 
 def _plan_metric(datasets: tuple[str, ...], given: dict[str, Any]) -> Plan:
@@ -249,9 +245,8 @@ def _datasets(table: str, names: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _rows(names: Sequence[str] | None) -> tuple[Row, ...]:
-    available = [name for name in SYSTEMS if name in MODELS]
     if names is None:
-        return tuple(Row(model, recipe) for model in available for recipe in recipes_of(model))
+        return tuple(Row(model, recipe) for model in ORDER for recipe in recipes_of(model))
     rows: list[Row] = []
     for name in names:
         model, colon, recipe = name.partition(":")
@@ -264,5 +259,4 @@ def _rows(names: Sequence[str] | None) -> tuple[Row, ...]:
             known = ", ".join(one for one in recipes if one) or "only one, without a name"
             raise InputError(f"--models: {model} has no recipe {quote(recipe)}; it has {known}")
         rows += [Row(model, recipe)] if colon else [Row(model, one) for one in recipes]
-    order = list(SYSTEMS)
-    return tuple(sorted(dict.fromkeys(rows), key=lambda row: order.index(row.model) if row.model in order else -1))
+    return tuple(sorted(dict.fromkeys(rows), key=lambda row: ORDER.index(row.model) if row.model in ORDER else -1))

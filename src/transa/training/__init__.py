@@ -1,7 +1,8 @@
 """Training: one loop, two engines."""
 
 from transa.training.progress import Options, Progress, Stopped, TrainingError
-from transa.training.recipe import Recipe, load_recipe, recipe_from
+from transa.training.recipe import Recipe, recipe_from
+from transa.training.recipe_files import load_recipe
 from transa.training.run import RunFolder
 from transa.training.trainer import Trainer
 

@@ -1,4 +1,4 @@
-"""What an engine is: it takes a model through epochs. The choice between them is made here."""
+"""What an engine is, and which one trains a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EpochReport:
-    """What an epoch has come to.
+    """The outcome of an epoch.
 
     Attributes
     ----------
@@ -95,6 +95,11 @@ def choose_engine(
     if isinstance(score, GroupScore):
         return FullMetricEngine(model, graph, recipe, score, root=kernel.root)
     return RowEngine(model, graph, recipe, score, root=kernel.root, lock_free=lock_free)
+
+
+def training_model(model: Model, recipe: Recipe) -> Model:
+    """Return the model whose score trains the vectors: the model itself, or its counterpart without the metric."""
+    return (model.plain(norm=1) if recipe.training_score == "l1" else None) or model
 
 
 def why_not_numba(model: Model, recipe: Recipe, device: str) -> str:

@@ -15,9 +15,8 @@ from transa.data import KnowledgeGraph
 from transa.errors import InputError, amount
 from transa.evaluation.ranking import BUDGET, TASK
 from transa.kernels.bounds import AXES
-from transa.models import Model, build
-from transa.models.transe import TransE
-from transa.training.engine import why_not_numba
+from transa.models import Model
+from transa.training.engine import training_model, why_not_numba
 from transa.training.epoch_batches import DRAWN, GROUP_SIZE
 from transa.training.optimizers import OPTIMIZERS, state_shapes
 from transa.training.progress import Options
@@ -31,8 +30,6 @@ NAME, FACT, TRAINED = 150, 100, 140
 COPIES = 3
 #: Arrays of the size of a batch's vectors that autograd holds, and that gradients by hand take.
 AUTOGRAD, BY_HAND = 10, 8
-#: Models whose scores are products, so that negatives which a batch shares are scored without a vector for each pair.
-PRODUCTS = {"sme_linear", "sme_bilinear", "sme_tensor", "lfm", "rescal"}
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class MemoryEstimate:
 
 def training_memory(graph: KnowledgeGraph, recipe: Recipe, options: Options) -> MemoryEstimate:
     """Return what training by a recipe takes, with a run folder."""
-    model = build(recipe.model, len(graph.entities), len(graph.relations), recipe.dim, **recipe.options)
+    model = recipe.build_model(len(graph.entities), len(graph.relations))
     width = 8 if recipe.precision == "float64" else 4
     tables = sum(map(prod, model.shapes().values())) * width
     state = 0 if recipe.solver == "als" else _state(model, recipe) * width
@@ -144,9 +141,9 @@ def _batch(model: Model, graph: KnowledgeGraph, recipe: Recipe, options: Options
 
     if recipe.shared_negatives:
         ends = 2 * positives + negatives
-        pairs = 2 * positives * negatives * (1 if model.name in PRODUCTS else model.dim)
+        pairs = 2 * positives * negatives * (1 if model.products else model.dim)
         return (AUTOGRAD * (pairs + ends * model.dim) + 4 * touched(ends)) * width
-    scored = TransE(model.num_entities, model.num_relations, model.dim) if recipe.training_score == "l1" else model
+    scored = training_model(model, recipe)
     if options.engine == "torch" or why_not_numba(scored, recipe, options.device):
         return AUTOGRAD * vectors + 4 * touched(2 * positives * (1 + negatives)) * width
     drawn = max(positives, min(len(graph.train), DRAWN // negatives)) * negatives * 5

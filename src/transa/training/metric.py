@@ -1,4 +1,4 @@
-"""The metric's epoch: W_r from its closed form, then scaled, clipped and shrunk."""
+"""W_r from its closed form, after an epoch: summed, scaled, clipped and shrunk."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ from transa.models import Model
 from transa.training.epoch_batches import CLOSED_FORM, EpochBatches
 from transa.training.recipe import Recipe
 
-#: Relations that are projected on the PSD cone at a time: the only copies of W_r ever made are of this many.
+#: Relations whose W_r are projected on the PSD cone at a time, so that no more than these are copied.
 CHUNK = 64
 
 
 def update_metric(model: Model, epoch_batches: EpochBatches, recipe: Recipe, number: int) -> None:
     """Replace W_r of every relation that has training triples by its closed form; the others get the prior.
 
-    The closed form is ``sum |e'||e'|^T - sum |e||e|^T`` over a relation's corrupted and true triples, with fresh corruptions, each true
-    triple being counted as often as its corruptions are. Without the absolute values it is that of the Adaptive Metric.
+    The closed form is ``sum |e'||e'|^T - sum |e||e|^T`` over a relation's corrupted and true triples, with fresh corruptions; each true
+    triple counts as often as it is corrupted. If W_r weighs e and not |e|, the absolute values are left out.
     """
+    rules = model.metric_rules
+    if rules is None or not rules.closed_form:
+        raise ValueError(f"the metric of {model!r} has no closed form")
     metric = model.relation.metric
     table = metric.cpu()
     raw = table.numpy()
     vectors = torch.cat([model.entity.vector, model.relation.vector]).cpu().numpy()
     triples = epoch_batches.by_relation
     counts = np.diff(triples.offsets)
-    psd = model.name == "adaptive_metric"
     violating = recipe.metric_pairs == "violating"
     with one_blas_thread():
         closed_form(
-            ClosedForm(not psd, violating, recipe.margin, recipe.root, recipe.metric_negatives),
+            ClosedForm(rules.absolute, violating, recipe.margin, model.root, recipe.metric_negatives),
             triples,
             dealt(counts),
             stream(recipe.seed, CLOSED_FORM, number),
@@ -41,13 +43,13 @@ def update_metric(model: Model, epoch_batches: EpochBatches, recipe: Recipe, num
             vectors,
             raw,
         )
-    if psd and recipe.metric_clip:
+    if recipe.metric_clip and rules.clip == "eigenvalues":
         for start in range(0, len(table), CHUNK):
             table[start : start + CHUNK] = project_psd(table[start : start + CHUNK])
     scale = 1 / (2 * recipe.metric_penalty) if recipe.metric_scale == "lambda" else 1.0
     columns = recipe.metric_scale == "columns"
     mean = recipe.metric_trace if recipe.metric_scale == "trace" else 0.0
-    clip = recipe.metric_clip and not psd
+    clip = recipe.metric_clip and rules.clip == "entries"
     finish_metric(raw, counts, columns, clip, scale, mean, recipe.shrinkage, recipe.prior == "ones")
     if metric.device.type != "cpu":
         metric.copy_(table)

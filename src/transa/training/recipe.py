@@ -1,19 +1,15 @@
-"""Recipes: everything that decides what training does, in one place."""
+"""Recipes: all settings of a training run, in one place."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from importlib import resources
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from transa.errors import InputError, quote, suggest
 from transa.format1 import SETTINGS
-from transa.models import MODELS
-from transa.storage import read_small
+from transa.models import MODELS, Model, build
 
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 Whole = Annotated[int, Field(ge=0, lt=2**63)]
@@ -171,9 +167,10 @@ class Recipe(BaseModel):
             raise ValueError(f"solver: {self.model} is not trained by {self.solver!r}")
         if self.warm_epochs and not MODELS[self.model].from_transe:
             raise ValueError(f"warm_epochs: {self.model} does not start from a TransE")
-        if self.metric_scale == "lambda" and self.model in ("transa", "adaptive_metric") and not self.metric_penalty:
+        if self.metric_scale == "lambda" and self.has_metric and not self.metric_penalty:
             raise ValueError("metric_scale: 'lambda' needs a metric_penalty (lambda) above 0")
-        if self.model == "transa" and self.metric != "full" and self.metric_update in ("epoch", "end"):
+        rules = self.build_model(0, 0).metric_rules
+        if rules is not None and not rules.closed_form and self.metric_update in ("epoch", "end"):
             raise ValueError(f"metric_update: a {self.metric} metric has no closed form; expected 'gradient' or 'none'")
         if self.shared_negatives and (self.sampling != "uniform" or self.candidates != "all"):
             raise ValueError(
@@ -186,17 +183,17 @@ class Recipe(BaseModel):
     @property
     def has_metric(self) -> bool:
         """Whether the model has a W_r."""
-        return self.model in ("transa", "adaptive_metric")
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options of a model's constructor."""
-        return {name: getattr(self, name) for name in MODELS[self.model].options}
+        return MODELS[self.model].metric_rules is not None
 
     @property
     def learns_metric(self) -> bool:
-        """Whether W_r follows the gradient."""
+        """Whether W_r is learned by gradient."""
         return self.has_metric and self.metric_update == "gradient"
+
+    def build_model(self, num_entities: int, num_relations: int) -> Model:
+        """Return the model with its options, still without tables."""
+        options = {name: getattr(self, name) for name in MODELS[self.model].options}
+        return build(self.model, num_entities, num_relations, self.dim, **options)
 
     def learning_rate_factor(self, epoch: int) -> float:
         """Return what learning rates are multiplied by in an epoch (from 1)."""
@@ -206,12 +203,8 @@ class Recipe(BaseModel):
         return {"constant": 1.0, "linear": 1 - done, "cosine": (1 + cos(pi * done)) / 2}[self.schedule]
 
 
-#: The recipes of TransA and its PSD variant: as the paper says, as its authors' program does, as one would today.
-RECIPES = ("paper", "authors", "modern")
-
-
 def recipe_from(values: Mapping[str, Any]) -> Recipe:
-    """Make a recipe of plain values; what is wrong is an `InputError` that names the field."""
+    """Make a recipe from plain values. A wrong one is an `InputError` that names the field."""
     unknown = [name for name in values if name not in Recipe.model_fields]
     if unknown:
         now = f"; it is called {SETTINGS[unknown[0]]!r} now" if unknown[0] in SETTINGS else ""
@@ -233,65 +226,3 @@ def _shown(value: Any) -> str:
         return quote(value)
     plain = isinstance(value, int | float | None) and (not isinstance(value, int) or value.bit_length() < 256)
     return repr(value) if plain else f"a value of type {type(value).__name__}"
-
-
-def load_recipe(
-    model: str, recipe: str | None, dataset: str | None, overrides: Mapping[str, Any] | None = None
-) -> Recipe:
-    """Return the settings for a model on a dataset.
-
-    Parameters
-    ----------
-    model
-        Name of the model.
-    recipe
-        ``"paper"``, ``"authors"`` or ``"modern"`` for TransA, or the path of a TOML file; None takes the default.
-    dataset
-        A dataset's name; where no file is made for it, the model's general one is used.
-    overrides
-        Settings that win over those of the file.
-    """
-    values: dict[str, Any] = {"model": model}
-    if recipe is not None and recipe.endswith(".toml"):
-        values |= read_recipe(Path(recipe))
-    else:
-        values |= _bundled(model, recipe, dataset)
-    return recipe_from(values | dict(overrides or {}))
-
-
-def read_recipe(path: Path) -> dict[str, Any]:
-    """Read a TOML file of settings."""
-    try:
-        return tomllib.loads(read_small(path))
-    except FileNotFoundError:
-        raise InputError("no such recipe", path=path) from None
-    except InputError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not a readable recipe ({error})", path=path) from None
-
-
-def _bundled(model: str, recipe: str | None, dataset: str | None) -> dict[str, Any]:
-    """Merge the general file of a model (``*_MODEL.toml``) with that for a dataset (``*_MODEL_DATASET.toml``).
-
-    A file holds settings for all recipes, and a table of further ones for each recipe; ``default`` names the recipe to take.
-    """
-    folder = resources.files("transa.training") / "recipes"
-    files = {entry.name.partition("_")[2]: entry for entry in folder.iterdir() if entry.name.endswith(".toml")}
-    loaded = [tomllib.loads(files[name].read_text("utf-8")) for name in _names(model, dataset) if name in files]
-    default = next((file["default"] for file in loaded if "default" in file), None)
-    known = sorted({name for file in loaded for name, value in file.items() if isinstance(value, dict)})
-    chosen = recipe or default
-    if recipe is not None and recipe not in known:
-        raise InputError(
-            f"no recipe {recipe!r} for {model}; there {'are ' + ', '.join(known) if known else 'is but one'}"
-        )
-    values: dict[str, Any] = {}
-    for file in loaded:
-        values |= {name: value for name, value in file.items() if not isinstance(value, dict) and name != "default"}
-        values |= file.get(chosen, {}) if chosen else {}
-    return values
-
-
-def _names(model: str, dataset: str | None) -> list[str]:
-    return [f"{model}.toml", *([f"{model}_{dataset}.toml"] if dataset else [])]

@@ -38,7 +38,7 @@ from transa import __version__
 from transa.data import KnowledgeGraph, load
 from transa.errors import InputError
 from transa.format1 import upgrade
-from transa.models import Model, build
+from transa.models import Model
 from transa.storage import atomic_file, check_regular, leftovers, read_small, writing
 from transa.training.recipe import Recipe, recipe_from
 
@@ -292,7 +292,7 @@ class RunFolder:
         recipe = self.recipe()
         sizes = self.config().get("graph", {})
         try:
-            return build(recipe.model, int(sizes["entities"]), int(sizes["relations"]), recipe.dim, **recipe.options)
+            return recipe.build_model(int(sizes["entities"]), int(sizes["relations"]))
         except (KeyError, TypeError, ValueError, OverflowError):
             raise InputError("expected the numbers of entities and relations", path=self.path / "config.json") from None
 

@@ -1,4 +1,4 @@
-"""How each table of a model is stepped, from the recipe."""
+"""How the optimiser steps each table of a model, by the recipe."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class TableSettings:
 
 
 def table_settings(model: Model, recipe: Recipe) -> dict[str, TableSettings]:
-    """Return the settings of each table that follows the gradient."""
+    """Return the settings of each table that is learned by gradient."""
     optimizer = OPTIMIZERS[recipe.optimizer]
     penalty = recipe.penalty if recipe.penalty_rows == "touched" else 0.0
     norms = {"entity.vector": recipe.entity_norm, "relation.vector": recipe.relation_norm} | model.constraints
     table_learning_rate = recipe.table_learning_rate or recipe.learning_rate
     settings = {}
-    for name in model.tensors():
+    for name in model.shapes():
         if name in model.fixed:
             continue
         if name.endswith(".vector"):
@@ -36,13 +36,15 @@ def table_settings(model: Model, recipe: Recipe) -> dict[str, TableSettings]:
             constraint = CONSTRAINTS[norms.get(name, "free")]
             settings[name] = TableSettings(optimizer, table_learning_rate, recipe.table_penalty, constraint)
         elif recipe.learns_metric:
-            constraint = NON_NEGATIVE if recipe.model == "transa" and recipe.metric_clip else FREE
+            rules = model.metric_rules
+            clipped = recipe.metric_clip and rules is not None and rules.clip == "entries"
+            constraint = NON_NEGATIVE if clipped else FREE
             settings[name] = TableSettings(optimizer, recipe.metric_learning_rate, recipe.metric_penalty, constraint)
     return settings
 
 
 def decay_all(model: Model, recipe: Recipe, settings: dict[str, TableSettings], learning_rate_factor: float) -> None:
-    """Take the epoch's one step against C * |row|^2 on every vector, where the recipe says all rows."""
+    """Step every vector once against C * |row|^2 after an epoch, if the recipe applies C to all rows."""
     if recipe.penalty_rows == "all" and recipe.penalty:
         for name, table in model.tensors().items():
             if name.endswith(".vector"):

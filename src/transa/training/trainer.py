@@ -14,9 +14,8 @@ from torch import Tensor
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.kernels.threads import set_threads
-from transa.models import Model, build
-from transa.models.transe import TransE
-from transa.training.engine import Engine, choose_engine
+from transa.models import Model
+from transa.training.engine import Engine, choose_engine, training_model
 from transa.training.metric import update_metric
 from transa.training.optimizers import constrain
 from transa.training.progress import Options, Progress, Stopped, TrainingError
@@ -58,7 +57,7 @@ class Trainer:
         self.threads = set_threads(self.options.threads)
         self.validation = Validation.of(graph, recipe)
         self.model = start_model(graph, recipe)
-        self.trained = _training_model(self.model, recipe)
+        self.trained = training_model(self.model, recipe)
         self.engine: Engine = choose_engine(
             self.trained,
             graph,
@@ -281,7 +280,7 @@ class Trainer:
             self.folder.write_json("metrics.json", self.summary())
 
     def summary(self) -> dict[str, Any]:
-        """Return what training has come to."""
+        """Return the outcome of training."""
         return {
             "epochs": self.epoch,
             "seconds": self.seconds,
@@ -297,12 +296,12 @@ class Trainer:
 
 def start_model(graph: KnowledgeGraph, recipe: Recipe) -> Model:
     """Return the model of a recipe before its first epoch."""
-    model = build(recipe.model, len(graph.entities), len(graph.relations), recipe.dim, **recipe.options)
+    model = recipe.build_model(len(graph.entities), len(graph.relations))
     model.initialise(recipe.seed, recipe.init_range, getattr(torch, recipe.precision))
     for name, settings in table_settings(model, recipe).items():
         table = model.tensors()[name]
         table.copy_(constrain(settings.constraint, table.reshape(len(table), -1)).reshape(table.shape))
-    if recipe.has_metric and model.grouped:
+    if model.metric_rules is not None and model.metric_rules.closed_form:
         if recipe.prior == "ones":
             model.relation.metric.fill_(1.0)
         if recipe.metric_scale == "trace":
@@ -319,12 +318,3 @@ def transe_recipe(recipe: Recipe) -> Recipe:
     return recipe.model_copy(
         update={"model": "transe", "epochs": recipe.warm_epochs, "learning_rate": learning_rate, **without}
     )
-
-
-def _training_model(model: Model, recipe: Recipe) -> Model:
-    """Return the model whose score trains the vectors: itself, or TransE on the same tables."""
-    if recipe.training_score == "own" or not recipe.has_metric:
-        return model
-    plain = TransE(model.num_entities, model.num_relations, model.dim, norm=1)
-    plain.entity, plain.relation = model.entity, model.relation
-    return plain

@@ -20,7 +20,7 @@ from transa.inference.names import Names
 from transa.models import Model
 from transa.models.decomposition import Matrix
 from transa.reproduction.figures.questions import Others, Question, ask, heads_by_tails
-from transa.reproduction.figures.scores import Potential, Vector, compared, label_of, residuals
+from transa.reproduction.figures.scores import Potential, Vector, compared, residuals
 from transa.reproduction.figures.separation import Separation
 
 #: The default question has at most this many tails; more could not be told apart in a picture.
@@ -129,7 +129,7 @@ def figure1(
     edge = None if relation is None else Names(graph.relations, "relation").id(relation)
     given, edge = _question(graph, None if head is None else Names(graph.entities, "entity").id(head), edge)
     question = ask(graph, [plain, model], given, edge, others)
-    return Figure1(question, (_panel(plain_label, plain, question), _panel(label_of(model), model, question)))
+    return Figure1(question, (_panel(plain_label, plain, question), _panel(model.title, model, question)))
 
 
 def _question(graph: KnowledgeGraph, head: int | None, relation: int | None) -> tuple[int, int]:
@@ -145,7 +145,7 @@ def _question(graph: KnowledgeGraph, head: int | None, relation: int | None) -> 
 
 
 def _panel(label: str, model: Model, question: Question) -> Panel:
-    potential = Potential.of(model, question.relation)
+    potential = Potential(model, question.relation)
     away = -residuals(model, question.head, question.relation, question.tails)  # t - (h + r)
     _, spread, axes = np.linalg.svd(away - away.mean(axis=0), full_matrices=False)
     axes = axes[:2] if len(axes) > 1 else np.vstack([axes, np.zeros_like(axes)])

@@ -51,7 +51,7 @@ def _draw_panel(axes: Axes, panel: Panel, question: Question, letter: str) -> No
     height = panel.in_plane(grid.reshape(-1, 2)).reshape(grid.shape[:2])
     border = panel.plane_separation.threshold
     if border > 0:
-        levels = border * STEPS ** (2 if panel.potential.squared else 1)
+        levels = border * STEPS ** (2 if panel.potential.is_squared(panel.axes.shape[1]) else 1)
         axes.contour(*sides, height, levels=levels, colors=GREY, linewidths=0.6, alpha=0.7)
         axes.contour(*sides, height, levels=[border], colors=GREEN, linewidths=1.8)
     draw_tails(axes, panel.positions, question)

@@ -156,7 +156,7 @@ def _heads(graph: KnowledgeGraph, relation: int) -> list[int]:
 def _views(model: Model, plain: Model, heavy: npt.NDArray[np.bool_], question: Question) -> tuple[View, View]:
     """Return the view of TransE on the same vectors and that of the model, scaled to the same mean score."""
     e = residuals(model, question.head, question.relation, question.tails)
-    euclidean, weighted = (Potential.of(one, question.relation).parts(e) for one in (plain, model))
+    euclidean, weighted = (Potential(one, question.relation).parts(e) for one in (plain, model))
     mean = float(weighted.sum(axis=1).mean())
     if mean > 0:
         weighted *= float(euclidean.sum(axis=1).mean()) / mean

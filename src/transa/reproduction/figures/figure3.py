@@ -13,7 +13,7 @@ from transa.data.graph import Split
 from transa.errors import InputError
 from transa.evaluation import classify
 from transa.models import Model
-from transa.reproduction.figures.scores import compared, label_of
+from transa.reproduction.figures.scores import compared
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def figure3(
         ours["accuracy"],
         theirs["accuracy"],
         _correlation(rows),
-        label_of(model),
+        model.title,
         plain_label,
         split,
         ours["sampled"],

@@ -120,7 +120,7 @@ def _nearest(models: list[Model], head: int, relation: int, matched: Ids, number
     """Return the unmatched tails that the models rank first, taken from each model in turn."""
     orders = []
     for model in models:
-        scores = Potential.of(model, relation)(residuals(model, head, relation))
+        scores = Potential(model, relation)(residuals(model, head, relation))
         scores[[*matched, head]] = np.inf  # h itself lies near h + r for any short r, which is of no interest
         order = np.argsort(scores, kind="stable")
         orders.append(order[np.isfinite(scores[order])])

@@ -1,4 +1,4 @@
-"""What Figures 1 to 3 ask of a model: its name, its residuals, its score as a function of the residual, and TransE on its vectors."""
+"""What Figures 1 to 3 ask of a model: its residuals, its score as a function of the residual, and TransE on its vectors."""
 
 from __future__ import annotations
 
@@ -6,86 +6,64 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
-from transa.analysis.weights import metric_of
 from transa.errors import InputError
+from transa.inference.residual import exact_rows
 from transa.models import Model
-from transa.models.adaptive_metric import AdaptiveMetric
 from transa.models.decomposition import Matrix
-from transa.models.transa import TransA
-from transa.models.transe import TransE
 
 Vector = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 
 
-def label_of(model: Model) -> str:
-    """Return the name of a model as the paper writes it."""
-    if isinstance(model, TransE):
-        return f"TransE, L{model.norm}"
-    return {"transa": "TransA", "adaptive_metric": "Adaptive Metric (PSD)"}.get(model.name, model.name)
-
-
-def same_vectors(model: Model, norm: int = 2) -> TransE:
+def same_vectors(model: Model, norm: int = 2) -> Model:
     """Return TransE on a model's own vectors, which scores as the model would without its metric."""
-    plain = TransE(model.num_entities, model.num_relations, model.dim, norm=norm)
-    plain.entity, plain.relation = model.entity, model.relation
+    plain = model.plain(norm)
+    if plain is None:
+        raise InputError(f"{model.name} has no metric that could be left out")
     return plain
 
 
 def compared(model: Model, against: Model | None, norm: int) -> tuple[Model, str]:
     """Return what a model is compared with, and its label: another model, or TransE on the model's own vectors."""
-    if against is None:
-        return same_vectors(model, norm), f"TransE on the same vectors, L{norm}"
-    return against, label_of(against)
+    if against is not None:
+        return against, against.title
+    plain = same_vectors(model, norm)
+    return plain, f"{plain.label} on the same vectors, L{norm}"
 
 
 def residuals(model: Model, head: int, relation: int, tails: Ids | None = None) -> Matrix:
-    """Return h + r - t for some tails, or for all entities, one a row."""
-    vectors = model.entity["vector"].detach().double().cpu().numpy()
-    translated = vectors[head] + model.relation["vector"][relation].detach().double().cpu().numpy()
-    found: Matrix = translated - (vectors if tails is None else vectors[tails])
-    return found
+    """Return the residuals of (head, relation, tail) for some tails, or for all entities, one a row."""
+    chosen = np.arange(model.num_entities) if tails is None else tails
+    found = model.residual(
+        exact_rows(model, "entity", head), exact_rows(model, "relation", relation), exact_rows(model, "entity", chosen)
+    )
+    if found is None:
+        raise InputError(f"{model.name}: the figure needs a score that depends on a residual such as h + r - t alone")
+    values: Matrix = found.numpy()
+    return values
 
 
 @dataclass(frozen=True, eq=False)
 class Potential:
-    """The score of a model for one relation, as a function of the residual h + r - t.
+    """The score of a model for one relation, as a function of the residual.
 
-    For TransE with L2 this is the squared norm, and for TransA and AdaptiveMetric f_r. Some recipes score with the root of it, which
-    changes no order.
-
-    Attributes
-    ----------
-    matrix
-        W_r, or None for TransE.
-    absolute
-        Whether W_r weighs |h + r - t| instead of h + r - t.
-    squared
-        Whether the score grows with the square of the residual: all do but TransE with L1.
+    It is the score before a square root is taken, which changes no order.
     """
 
-    matrix: Matrix | None
-    absolute: bool
-    squared: bool
+    model: Model
+    relation: int
 
-    @classmethod
-    def of(cls, model: Model, relation: int) -> Potential:
-        """Return the score of a model for one relation."""
-        if isinstance(model, TransE):
-            return cls(None, absolute=True, squared=model.norm == 2)
-        if not isinstance(model, TransA | AdaptiveMetric):
-            raise InputError(
-                f"{model.name}: the figure needs a score that depends on h + r - t alone: transe, transa or adaptive_metric"
-            )
-        return cls(metric_of(model, relation), absolute=isinstance(model, TransA), squared=True)
+    def is_squared(self, dimensions: int) -> bool:
+        """Tell whether the score grows with the square of residuals of some dimensions, as all scores do but L1 norms."""
+        ones = np.ones((1, dimensions))
+        return bool(np.allclose(self(2 * ones), 4 * self(ones)))
 
     def parts(self, residuals: Matrix) -> Matrix:
-        """Return what each dimension adds to the score: |e|_i (W_r |e|)_i, e_i^2 or |e|_i."""
-        e = np.abs(residuals) if self.absolute else residuals
-        if not self.squared:
-            return e
-        parts: Matrix = e * (e if self.matrix is None else e @ self.matrix)
+        """Return what each dimension adds to the score of residuals, one a row."""
+        found = self.model.parts(torch.from_numpy(residuals), exact_rows(self.model, "relation", self.relation))
+        parts: Matrix = found.numpy()
         return parts
 
     def __call__(self, residuals: Matrix) -> Vector:

@@ -1,0 +1,97 @@
+"""The files of recipes: those that come with the package, and those of users."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from transa.errors import InputError
+from transa.models import MODELS
+from transa.storage import read_small
+from transa.training.recipe import Recipe, recipe_from
+
+#: The recipes of TransA and its PSD variant: as the paper says, as its authors' program does, as one would today.
+RECIPES = ("paper", "authors", "modern")
+
+
+def load_recipe(
+    model: str, recipe: str | None, dataset: str | None, overrides: Mapping[str, Any] | None = None
+) -> Recipe:
+    """Return the settings for a model on a dataset.
+
+    Parameters
+    ----------
+    model
+        Name of the model.
+    recipe
+        The name of one of the model's recipes, such as ``"paper"``, or the path of a TOML file; None takes the default.
+    dataset
+        A dataset's name. Where the recipe has no file for it, the model's general file is used.
+    overrides
+        Settings that win over those of the file.
+
+    Raises
+    ------
+    InputError
+        If a setting is unknown or wrong, or `overrides` set an option that the model does not have. A file may hold such options:
+        several models can share it.
+    """
+    values: dict[str, Any] = {"model": model}
+    if recipe is not None and recipe.endswith(".toml"):
+        values |= read_recipe(Path(recipe))
+    else:
+        values |= _bundled(model, recipe, dataset)
+    given = dict(overrides or {})
+    found = recipe_from(values | given)
+    for name in given:
+        having = models_with(name)
+        if having and found.model not in having:
+            raise InputError(f"{name}: {found.model} has no such option; it is one of {', '.join(having)}")
+    return found
+
+
+def models_with(option: str) -> list[str]:
+    """Return the models that have an option; none for a setting that is no option of a model."""
+    return [name for name, model in MODELS.items() if option in model.options]
+
+
+def read_recipe(path: Path) -> dict[str, Any]:
+    """Read a TOML file of settings."""
+    try:
+        return tomllib.loads(read_small(path))
+    except FileNotFoundError:
+        raise InputError("no such recipe", path=path) from None
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not a readable recipe ({error})", path=path) from None
+
+
+def _bundled(model: str, recipe: str | None, dataset: str | None) -> dict[str, Any]:
+    """Merge the general file of a model (``*_MODEL.toml``) with the one for a dataset (``*_MODEL_DATASET.toml``).
+
+    A file holds the settings that all recipes share, and a table for each recipe with settings of its own; ``default`` names the
+    recipe to take if none is asked for.
+    """
+    folder = resources.files("transa.training") / "recipes"
+    files = {entry.name.partition("_")[2]: entry for entry in folder.iterdir() if entry.name.endswith(".toml")}
+    loaded = [tomllib.loads(files[name].read_text("utf-8")) for name in _names(model, dataset) if name in files]
+    default = next((file["default"] for file in loaded if "default" in file), None)
+    known = sorted({name for file in loaded for name, value in file.items() if isinstance(value, dict)})
+    chosen = recipe or default
+    if recipe is not None and recipe not in known:
+        raise InputError(
+            f"no recipe {recipe!r} for {model}; there {'are ' + ', '.join(known) if known else 'is but one'}"
+        )
+    values: dict[str, Any] = {}
+    for file in loaded:
+        values |= {name: value for name, value in file.items() if not isinstance(value, dict) and name != "default"}
+        values |= file.get(chosen, {}) if chosen else {}
+    return values
+
+
+def _names(model: str, dataset: str | None) -> list[str]:
+    return [f"{model}.toml", *([f"{model}_{dataset}.toml"] if dataset else [])]
