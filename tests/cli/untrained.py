@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import transa
-from transa.models import build
 from transa.training import RunFolder, load_recipe
 
 
@@ -16,6 +15,6 @@ def untrained_run(path: Path, model: str, **settings: object) -> Path:
     folder = RunFolder(path)
     path.mkdir()
     folder.write_start(graph, recipe)
-    built = build(model, len(graph.entities), len(graph.relations), 6, **recipe.options).initialise(0)
+    built = recipe.build_model(len(graph.entities), len(graph.relations)).initialise(0)
     folder.write_tensors("weights.safetensors", built.tensors())
     return path

@@ -31,7 +31,6 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write vectors and metrics, or predicted facts as RDF, to a file."""
-    from transa.data.formats.rdf import check_installed
     from transa.data.result_files import check_target
     from transa.estimators import load_model
     from transa.inference.discover import pairs
@@ -41,7 +40,8 @@ def export(
     check_target(to, VECTORS + FACTS, overwrite=overwrite)
     model, facts = load_model(run), None
     if to.suffix.lower() in FACTS:
-        check_installed()
+        import transa.data.oxigraph  # noqa: F401  (says what to install, before the search)
+
         note_compiling("best_answers", model.model_)
         with progress_bar("searching", pairs(model.trained_, relation)) as callback:
             facts = model.discover(top=top, relations=relation, callback=callback)

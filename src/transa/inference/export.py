@@ -11,7 +11,6 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from transa.data.formats.rdf import SCHEME, check_installed, serialize, term
 from transa.data.result_files import check_target
 from transa.errors import InputError, quote
 from transa.inference.check import Checks
@@ -53,7 +52,7 @@ def export(trained: Trained, path: Path, *, facts: Checks | None = None, overwri
     if suffix in FACTS and facts is None:
         raise InputError("RDF holds predicted facts, and none were given", path=path)
     if suffix in FACTS:
-        check_installed()
+        pass  # says what to install, before the file is opened
     words = _words(trained, path) if suffix in (".txt", ".vec") else []
     with atomic_file(path, overwrite=overwrite) as file:
         if suffix == ".parquet":
@@ -122,6 +121,8 @@ def _write_word2vec(trained: Trained, words: list[str], file: BinaryIO) -> None:
 
 def _write_rdf(facts: Checks, file: BinaryIO, suffix: str) -> None:
     import pyoxigraph as rdf
+
+    from transa.data.oxigraph import SCHEME, serialize, term
 
     def statements() -> Iterator[rdf.Triple]:
         for number, fact in enumerate(facts.checked, start=1):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from transa.data import load
-from transa.data.formats import rdf, read_file
+from transa.data.formats import read_file
 from transa.errors import InputError
 
 XML = '<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">\n'
@@ -200,7 +200,8 @@ def test_only_rdf_needs_pyoxigraph(tmp_path):
 
 
 def test_the_command_line_says_what_to_install(command, tmp_path, monkeypatch):
-    monkeypatch.setattr(rdf, "rdf", None)
+    monkeypatch.setitem(sys.modules, "pyoxigraph", None)  # as if it were not installed
+    monkeypatch.delitem(sys.modules, "transa.data.oxigraph", raising=False)
     result = command("convert", "nations", tmp_path / "out", "--to", "nt")
     assert (result.code, result.out) == (2, "")
     assert result.err == "error: RDF files need pyoxigraph: pip install 'transa[rdf]'\n"
