@@ -14,7 +14,7 @@ from sklearn.base import clone
 import transa
 from tests.training.helpers import same_bits
 from transa.estimator import NAMED_SETTINGS
-from transa.estimators import ESTIMATORS, Estimator, estimator_for
+from transa.estimators import ESTIMATORS, Estimator, estimator_for, estimator_of
 from transa.models import MODELS
 from transa.training import Options, Recipe, load_recipe, recipe_from
 from transa.training.recipe_settings import Settings
@@ -26,12 +26,13 @@ NATIONS = transa.load("nations")
 
 
 def test_every_model_has_an_estimator_that_names_paper_and_formula() -> None:
-    assert {name: kind.system for name, kind in ESTIMATORS.items()} == {
-        model.__name__: model.name for model in MODELS.values()
-    }
-    for name, kind in ESTIMATORS.items():
-        assert MODELS[kind.system].formula in (kind.__doc__ or "") and "20" in (kind.__doc__ or "")
-        assert getattr(transa, name) is kind
+    for model in MODELS.values():
+        kind = estimator_of(model)
+        assert (kind.__name__, kind.system) == (model.__name__, model.name)
+        assert getattr(transa, kind.__name__) is kind
+        assert model.formula in (kind.__doc__ or "")
+    assert set(ESTIMATORS) <= {model.__name__ for model in MODELS.values()}
+    assert all("20" in (kind.__doc__ or "") for kind in ESTIMATORS.values())  # the year of the paper
 
 
 def test_the_keywords_of_estimators_are_the_fields_of_the_recipe() -> None:

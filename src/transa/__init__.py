@@ -8,6 +8,7 @@ KnowledgeGraph(135 entities, 46 relations, 5,216 train / 652 valid / 661 test tr
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -91,9 +92,12 @@ _ELSEWHERE = {
 if not TYPE_CHECKING:  # type checkers read the imports above, and report names that are not there
 
     def __getattr__(name):
-        if name not in __all__:
-            raise AttributeError(f"module 'transa' has no attribute {name!r}")
-        return getattr(import_module(_ELSEWHERE.get(name, "transa.estimators")), name)
+        if (
+            name in __all__ or name[:1].isupper()
+        ):  # a class may be the estimator of a model that is registered elsewhere
+            with suppress(AttributeError):
+                return getattr(import_module(_ELSEWHERE.get(name, "transa.estimators")), name)
+        raise AttributeError(f"module 'transa' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,17 +1,19 @@
 """One estimator for each model. `transa.estimator.Estimator` describes their parameters and methods.
 
+Those written out here are known to editors and type checkers. Any other model that is registered has an estimator as well.
+
 In formulas, lower means more plausible; h, r and t are the vectors of head, relation and tail.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from transa.errors import InputError
 from transa.estimator import Estimator, NotFittedError
 from transa.inference import Trained
-from transa.models import MODELS
+from transa.models import MODELS, Model
 from transa.training import Options, Recipe, RunFolder
 
 
@@ -194,18 +196,25 @@ class UM(Estimator):
     system: ClassVar[str] = "um"
 
 
-#: All estimators by name.
+#: The estimators that are written out here, by name.
 ESTIMATORS: dict[str, type[Estimator]] = {kind.__name__: kind for kind in Estimator.__subclasses__()}
 
-__all__ = [*ESTIMATORS, "ESTIMATORS", "Estimator", "NotFittedError", "estimator_for", "load_model"]
+__all__ = [*ESTIMATORS, "ESTIMATORS", "Estimator", "NotFittedError", "estimator_for", "estimator_of", "load_model"]
+
+
+def estimator_of(model: type[Model]) -> type[Estimator]:
+    """Return the estimator of a model: the one written out here, or for any other registered model one made of its name."""
+    return ESTIMATORS.get(model.__name__) or _made(model.__name__, model.name, model.__doc__)
+
+
+@cache
+def _made(name: str, system: str, about: str | None) -> type[Estimator]:
+    return type(name, (Estimator,), {"system": system, "__doc__": about})
 
 
 def estimator_for(recipe: Recipe, options: Options | None = None) -> Estimator:
     """Return an estimator, not yet trained, of the model that a recipe names."""
-    name = MODELS[recipe.model].__name__
-    if name not in ESTIMATORS:
-        raise InputError(f"the model {recipe.model} has no estimator; add a class {name} to transa/estimators.py")
-    return ESTIMATORS[name](recipe=recipe, options=options)
+    return estimator_of(MODELS[recipe.model])(recipe=recipe, options=options)
 
 
 def load_model(run: str | Path | RunFolder) -> Estimator:
@@ -219,3 +228,10 @@ def load_model(run: str | Path | RunFolder) -> Estimator:
     trained = Trained.open(run)
     assert trained.recipe is not None  # noqa: S101
     return estimator_for(trained.recipe)._fitted(trained)
+
+
+def __getattr__(name: str) -> type[Estimator]:
+    for model in MODELS.values():
+        if model.__name__ == name:
+            return estimator_of(model)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
