@@ -68,10 +68,10 @@ def evaluate(
 
     from transa.cli.output import emit_json, note, note_memory, progress_bar
     from transa.evaluation import evaluate as evaluate_model
+    from transa.evaluation.memory import evaluation_memory
     from transa.evaluation.tables import check_target
     from transa.kernels.threads import set_threads
     from transa.training import RunFolder
-    from transa.training.memory import evaluation_memory
 
     if ranks is not None:
         check_target(ranks, overwrite=overwrite)

@@ -17,7 +17,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from transa.training.memory import MemoryEstimate
+    from transa.memory import MemoryEstimate
 
 IgnoreMemory = Annotated[bool, typer.Option("--ignore-memory", help="Go on where there seems to be too little.")]
 
@@ -39,7 +39,7 @@ def note(*texts: str) -> None:
 
 def note_memory(need: MemoryEstimate, *, ignore: bool) -> None:
     """Say how much memory will be needed, and refuse where there is less."""
-    from transa.training.memory import check_memory
+    from transa.memory import check_memory
 
     note(f"memory: about {need}")
     if not ignore:
