@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -161,6 +163,45 @@ def test_discovery_goes_on_from_finished_parts(tmp_path: Path) -> None:
     }  # what is done is not done again
     with pytest.raises(InputError, match="other settings"):
         discover(one, top=11, parts=parts)
+
+
+@contextmanager
+def no_file_longer_than(size: int) -> Iterator[None]:
+    """Let the system refuse to write further, as it does where a disk is full."""
+    resource = pytest.importorskip("resource", reason="limits are those of Unix")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("left", [1, 2])
+def test_discovery_without_room_for_its_parts_is_an_error_and_loses_none(tmp_path: Path, left: int) -> None:
+    one, parts = trained(), tmp_path / "parts.jsonl"
+    whole = discover(one, top=10, parts=parts)
+    lines = parts.read_text().splitlines(keepends=True)
+    before = "".join(lines[:left]) + ("half a li" if left == 2 else "")  # which is to be dropped, or nothing is
+    parts.write_text(before)
+    with (
+        no_file_longer_than(len(before) - 10 if left == 2 else len(before) + 10),
+        pytest.raises(InputError, match=r"parts\.jsonl: cannot be written: File too large; it needs .* free in"),
+    ):
+        discover(one, top=10, parts=parts)
+    assert parts.read_text().startswith(before)
+    assert [path.name for path in tmp_path.iterdir()] == ["parts.jsonl"]
+    assert discover(one, top=10, parts=parts) == whole
+    assert parts.read_text() == "".join(lines)
+
+
+def test_a_part_whose_line_lost_its_end_is_kept(tmp_path: Path) -> None:
+    one, parts = trained(), tmp_path / "parts.jsonl"
+    whole = discover(one, top=10, parts=parts)
+    text = parts.read_text()
+    parts.write_text("".join(text.splitlines(keepends=True)[:2]).rstrip("\n"))
+    assert discover(one, top=10, parts=parts) == whole
+    assert parts.read_text() == text
 
 
 def test_doubtful_facts_are_the_least_plausible_of_train() -> None:

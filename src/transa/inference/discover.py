@@ -22,7 +22,7 @@ from transa.evaluation.ranking import Ranker
 from transa.inference.check import Checks, check_ids
 from transa.inference.search import best, restricted
 from transa.inference.trained import Trained
-from transa.storage import check_regular
+from transa.storage import atomic_file, check_regular, writing
 
 #: Heads of one part: what is done at a time and told as progress.
 PART = 2048
@@ -170,7 +170,8 @@ class FinishedParts:
         self.path = path
         try:
             check_regular(path)
-            lines = path.read_text("utf-8").splitlines() if path.exists() else []
+            text = path.read_text("utf-8") if path.exists() else ""
+            lines = text.splitlines()
             kept = [line for line in map(_line, lines) if line is not None]
             if lines and (not kept or kept[0] != header):
                 raise InputError("holds parts of another model or of other settings; name another file", path=path)
@@ -179,13 +180,14 @@ class FinishedParts:
                 sizes = (trained.model.num_entities, trained.model.num_relations)
                 if not all(min(h, t) >= 0 and max(h, t) < sizes[0] and 0 <= r < sizes[1] for h, r, t, _ in found):
                     raise ValueError("an id that is out of range")
-            if len(kept) < len(lines) or not lines:
-                text = "".join(json.dumps(line) + "\n" for line in [header, *kept[1:]])
-                path.write_text(text, "utf-8")
         except (OSError, KeyError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"not a readable file of finished parts ({error})", path=path) from None
+        content = b"".join(map(_encoded, [header, *kept[1:]]))
+        if text.encode() != content:
+            with atomic_file(path, overwrite=True, size=len(content)) as file:
+                file.write(content)
 
     def get(self, part: str) -> list[Found] | None:
         """Return what was found in a part, or None where it is not done."""
@@ -193,8 +195,13 @@ class FinishedParts:
 
     def add(self, part: str, found: list[Found]) -> None:
         """Note that a part is done."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"part": part, "found": found}) + "\n")
+        line = _encoded({"part": part, "found": found})
+        with writing(self.path, len(line)), self.path.open("ab") as file:
+            file.write(line)
+
+
+def _encoded(line: dict[str, Any]) -> bytes:
+    return (json.dumps(line) + "\n").encode()
 
 
 def _line(text: str) -> dict[str, Any] | None:
