@@ -12,14 +12,12 @@ from transa.data.facts import Answers, KnownFacts
 from transa.data.graph import Triples
 from transa.data.relations import RelationStatistics
 from transa.errors import InputError
+from transa.kernels.purposes import CORRUPTION
 
 if TYPE_CHECKING:
     from transa.kernels.facts import Candidates
 
 Sampling = Literal["uniform", "bern"]
-
-#: Names the sequence of random numbers that corruption draws from.
-PURPOSE = 1
 
 
 class Corruptor:
@@ -41,7 +39,7 @@ class Corruptor:
     typed
         Replace a head by heads, and a tail by tails, that the relation has in a known fact (Socher et al. 2013), where one is left.
     purpose
-        Another purpose gives other corruptions, so that what is drawn to evaluate is not drawn as in training.
+        What the corruptions are for (`transa.kernels.purposes`): what is drawn to evaluate is not drawn as in training.
     """
 
     def __init__(
@@ -51,7 +49,7 @@ class Corruptor:
         seed: int = 0,
         *,
         typed: bool = False,
-        purpose: int = PURPOSE,
+        purpose: int = CORRUPTION,
     ) -> None:
         if sampling not in ("uniform", "bern"):
             raise InputError(f"unknown sampling {sampling!r}; expected 'uniform' or 'bern'")

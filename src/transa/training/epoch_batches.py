@@ -13,15 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from transa.data import Corruptor, KnowledgeGraph
-from transa.data.corruption import PURPOSE
 from transa.data.graph import Triples
 from transa.kernels.facts import corrupt_pairs, known_among
+from transa.kernels.purposes import CORRUPTION, GROUP, SHARED_NEGATIVES, SHUFFLE
 from transa.kernels.random import stream
 from transa.kernels.training import arrange, shuffle
 from transa.training.recipe import Recipe
 
-#: Purposes of random numbers; each has a sequence of its own, as corruption has (`transa.data.corruption.PURPOSE`).
-SHUFFLE, GROUP, CLOSED_FORM, SHARED = 2, 3, 4, 5
 #: Triples of one relation that stand together in a grouped batch, at most.
 GROUP_SIZE = 128
 
@@ -76,7 +74,7 @@ class EpochBatches:
 
     def start_epoch(self, number: int) -> None:
         """Put `triples` and `batches` in the order of an epoch."""
-        self._key = np.uint64(stream(self.seed, PURPOSE, number))
+        self._key = np.uint64(stream(self.seed, CORRUPTION, number))
         self._number = number
         size = len(self.source)
         order = np.empty(size, dtype=np.int64)
@@ -115,7 +113,7 @@ class EpochBatches:
     def share(self, batch: Batch, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
         """Draw entities for a whole batch; tell which make known triples at the head and at the tail of each row, (2, rows, count)."""
         facts = self.corruptor.facts
-        random = np.random.default_rng([self.seed, SHARED, self._number, batch.start])
+        random = np.random.default_rng([self.seed, SHARED_NEGATIVES, self._number, batch.start])
         entities = random.integers(facts.num_entities, size=count, dtype=np.int32)
         known = np.empty((2, batch.stop - batch.start, count), dtype=bool)
         answers = facts.heads.answers, facts.tails.answers
