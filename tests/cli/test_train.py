@@ -50,14 +50,14 @@ def test_threads_and_engines_can_be_chosen(command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--set", "rats=1"], "unknown setting 'rats'; did you mean 'learning_rate'"),
+        (["--set", "epoch=1"], "unknown setting 'epoch'; did you mean 'epochs'"),
         (["--set", "learning_rate=fast"], "learning_rate"),
         (["--set", "learning_rate"], "FIELD=VALUE"),
         (["--model", "transz"], "did you mean"),
         (["--recipe", "classic"], "no recipe 'classic'"),
         (["--recipe", "missing.toml"], "missing.toml"),
         (["--threads", "1000"], "threads"),
-        (["--resume"], "not a run folder"),
+        (["--resume"], "holds no run to resume; start one without --resume"),
         (["--engine", "numba", "--set", "metric=full", "--set", "metric_update=gradient"], "engine"),
     ],
 )
@@ -70,7 +70,7 @@ def test_wrong_options_are_errors_and_write_nothing(command, tmp_path: Path, opt
 
 
 def test_a_recipe_of_ones_own(command, tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text('model = "um"\ndim = 4\nrounds = 2\n')
+    (tmp_path / "mine.toml").write_text('model = "um"\ndim = 4\nepochs = 2\n')
     run = tmp_path / "run"
     assert command("train", "nations", "--out", run, "--recipe", tmp_path / "mine.toml", "--model", "um").code == 0
     assert (RunFolder(run).recipe().model, RunFolder(run).recipe().epochs) == ("um", 2)

@@ -73,9 +73,11 @@ def train(
     note(*graph.notes)
     folder = RunFolder(out)
     given = dict(map(read_setting, settings or []))
-    same = resume and not given and recipe is None
+    same = resume and not given and recipe is None and folder.holds("config.json")
     chosen = folder.recipe() if same else load_recipe(model, recipe, canonical(source), given)
     options = Options(engine.value, device, threads, lock_free, checkpoint_epochs, checkpoint_minutes)
+    if resume and folder.started() and not folder.holds("config.json"):
+        note(f"{out} holds nothing yet to go on from: training starts anew, with the settings of this command")
     note_memory(training_memory(graph, chosen, options), ignore=ignore_memory)
     note_compiling()
     trainer = Trainer(graph, chosen, options, folder, source)

@@ -13,7 +13,7 @@ extension.json         what a run was grown from, where `transa extend` wrote it
 ====================== =======================================================================
 
 Every file but the log is written under another name and then renamed, so that whatever happens there is an old or a new one, never half
-of it. The configuration comes first: a folder without it holds no run, and one with it can be resumed.
+of it. The configuration comes first: a folder with it can be resumed, and without it there is nothing yet to go on from.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class RunFolder:
     # ------------------------------------------------------------------ one writer at a time
 
     def open(self, *, resume: bool) -> None:
-        """Claim the folder for training: a new one, or with `resume` one that holds a run."""
-        if resume and not self.holds("config.json"):
+        """Claim the folder for training: a new one, or with `resume` one in which a run was started."""
+        if resume and not self.started():
             raise InputError("holds no run to resume; start one without --resume", path=self.path)
         self._claim()
         if self.holds("config.json") and not resume:  # asked under the lock: another process may have just left
@@ -93,6 +93,13 @@ class RunFolder:
         for name in WRITTEN:
             for leftover in leftovers(self.path, name):
                 shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
+
+    def started(self) -> bool:
+        """Tell whether a run was started here, though its process may have been killed before it wrote anything."""
+        if self.holds("config.json") or not self.path.is_dir():
+            return self.holds("config.json")
+        ours = {".lock", ".owner", *(path.name for path in leftovers(self.path, "config.json"))}
+        return all(entry.name in ours for entry in self.path.iterdir())
 
     def _claim(self) -> None:
         owner = self.path / ".owner"
