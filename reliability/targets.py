@@ -67,7 +67,7 @@ RDF_TOKENS = (
     b"<!ENTITY",
     b"GRAPH",
 )
-RECIPE = b'model = "transe"\ndim = 4\nrate = 0.1\nnorm = 1\nrounds = 2\nloss = "margin"\nseed = 3\n'
+RECIPE = b'model = "transe"\ndim = 4\nlearning_rate = 0.1\nnorm = 1\nepochs = 2\nloss = "margin"\nseed = 3\n'
 QUESTIONS = b"head,relation,tail\ne0,next,\n,far,e3\ne1,,e2\n"
 
 
