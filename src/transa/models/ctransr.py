@@ -87,11 +87,18 @@ class CTransR(TransR):
 
 
 def kmeans(points: npt.NDArray[Any], count: int, random: np.random.Generator) -> npt.NDArray[Any]:
-    """Return the centres of clusters by k-means++; the centre of a cluster that no point belongs to stays where it was."""
+    """Return the centres of clusters by k-means++; the centre of a cluster that no point belongs to stays where it was.
+
+    Points are scaled to at most 1, since scipy crashes where the square of a distance overflows. Those that are NaN or infinite have
+    no clusters; training will report them.
+    """
     from scipy.cluster.vq import kmeans2
 
+    largest = np.abs(points).max()
+    if not 0 < largest < np.inf:
+        return points[:count]
     argument = "rng" if "rng" in signature(kmeans2).parameters else "seed"  # its name before scipy 1.15
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):  # points that are all equal
         warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
-        centres: npt.NDArray[Any] = kmeans2(points, count, PASSES, minit="++", **{argument: random})[0]
-    return centres
+        centres: npt.NDArray[Any] = kmeans2(points / largest, count, PASSES, minit="++", **{argument: random})[0]
+    return centres * largest
