@@ -132,7 +132,11 @@ def inputs_of(target: Target, seed: int, first: int, stop: int, at: Any = None) 
     with TemporaryDirectory(dir=shared if shared.is_dir() else None) as place:
         folder = Path(place)
         target.prepare(folder)
-        target.read(folder)
+        try:
+            target.read(folder)
+        except Exception as error:
+            report["failures"].append(f"the whole files are not read: {_told(error)}")
+            return report
         before = _peak()
         for number in range(first, stop):
             if at is not None:
@@ -142,9 +146,7 @@ def inputs_of(target: Target, seed: int, first: int, stop: int, at: Any = None) 
             try:
                 report["taken"] += target.accepts(folder, name, content)
             except Exception as error:
-                where = traceback.extract_tb(error.__traceback__)[-1]
-                what = f"{type(error).__name__}: {str(error)[:200]} ({Path(where.filename).name}:{where.lineno})"
-                report["failures"].append(f"input {number}: {name}: {what}")
+                report["failures"].append(f"input {number}: {name}: {_told(error)}")
             seconds, grown = time.process_time() - began, _peak() - before
             if seconds > SECONDS:
                 report["failures"].append(f"input {number}: {name}: took {seconds:.1f} s")
@@ -157,6 +159,12 @@ def inputs_of(target: Target, seed: int, first: int, stop: int, at: Any = None) 
                 break
     report["seconds"] = round(time.perf_counter() - started, 1)
     return report
+
+
+def _told(error: Exception) -> str:
+    """Return an error with the place it comes from."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {str(error)[:200]} ({Path(where.filename).name}:{where.lineno})"
 
 
 def _report(name: str, first: int) -> Report:

@@ -19,8 +19,9 @@ from pathlib import Path
 
 from transa.data import load
 from transa.errors import amount
+from transa.evaluation.memory import evaluation_memory
 from transa.training import Options, RunFolder, load_recipe
-from transa.training.memory import evaluation_memory, training_memory
+from transa.training.memory import training_memory
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 from record import save

@@ -24,7 +24,7 @@ def release(version: str) -> tuple[int, ...]:
 def test_the_lowest_versions_that_are_tested_are_the_bounds() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     required = [*project["dependencies"], *project["optional-dependencies"]["plot"]]
-    bounds = dict(re.fullmatch(r"([\w-]+)>=([\d.]+)", each).groups() for each in required)  # type: ignore[union-attr]
+    bounds = dict(re.fullmatch(r"([\w-]+)>=([\d.]+)(?:,<[\d.]+)?", each).groups() for each in required)  # type: ignore[union-attr]
     tested = pins("constraints-lowest.txt")
     assert bounds.keys() <= tested.keys()
     differing = {name for name, version in bounds.items() if release(tested[name]) != release(version)}

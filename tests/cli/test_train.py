@@ -58,7 +58,7 @@ def test_threads_and_engines_can_be_chosen(command, tmp_path: Path) -> None:
         (["--recipe", "classic"], "no recipe 'classic'"),
         (["--recipe", "missing.toml"], "missing.toml"),
         (["--threads", "1000"], "threads"),
-        (["--resume"], "not a run folder"),
+        (["--resume"], "holds no run to resume; start one without --resume"),
         (["--engine", "numba", "--set", "metric=full", "--set", "metric_update=gradient"], "engine"),
     ],
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -164,30 +165,43 @@ def test_discovery_goes_on_from_finished_parts(tmp_path: Path) -> None:
         discover(one, top=11, parts=parts)
 
 
-def test_a_part_that_was_kept_without_its_line_break_does_not_spoil_the_next(tmp_path: Path) -> None:
+@contextmanager
+def no_file_longer_than(size: int) -> Iterator[None]:
+    """Let the system refuse to write further, as it does where a disk is full."""
+    resource = pytest.importorskip("resource", reason="limits are those of Unix")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("left", [1, 2])
+def test_discovery_without_room_for_its_parts_is_an_error_and_loses_none(tmp_path: Path, left: int) -> None:
     one, parts = trained(), tmp_path / "parts.jsonl"
     whole = discover(one, top=10, parts=parts)
     lines = parts.read_text().splitlines(keepends=True)
-    parts.write_text("".join(lines[:2]).rstrip())
+    before = "".join(lines[:left]) + ("half a li" if left == 2 else "")  # which is to be dropped, or nothing is
+    parts.write_text(before)
+    with (
+        no_file_longer_than(len(before) - 10 if left == 2 else len(before) + 10),
+        pytest.raises(InputError, match=r"parts\.jsonl: cannot be written: File too large; it needs .* free in"),
+    ):
+        discover(one, top=10, parts=parts)
+    assert parts.read_text().startswith(before)
+    assert [path.name for path in tmp_path.iterdir()] == ["parts.jsonl"]
     assert discover(one, top=10, parts=parts) == whole
     assert parts.read_text() == "".join(lines)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits on the size of files are those of POSIX")
-def test_no_room_for_finished_parts_is_an_error_with_a_message(tmp_path: Path) -> None:
-    import resource
-
+def test_a_part_whose_line_lost_its_end_is_kept(tmp_path: Path) -> None:
     one, parts = trained(), tmp_path / "parts.jsonl"
-    assert one.ranker and one.confidence  # what they compile and keep is no matter of this test
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    discover(one, top=10)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (300, before[1]))
-    try:
-        with pytest.raises(InputError, match=r"parts\.jsonl: cannot be written: File too large"):
-            discover(one, top=10, parts=parts)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert discover(one, top=10, parts=parts) == discover(one, top=10)  # what was cut short is done again
+    whole = discover(one, top=10, parts=parts)
+    text = parts.read_text()
+    parts.write_text("".join(text.splitlines(keepends=True)[:2]).rstrip("\n"))
+    assert discover(one, top=10, parts=parts) == whole
+    assert parts.read_text() == text
 
 
 def test_doubtful_facts_are_the_least_plausible_of_train() -> None:

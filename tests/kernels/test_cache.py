@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.caching import IndexDataCacheFile
 
-from transa.kernels.cache import CacheFile
+from transa.kernels.cache import SOURCES, CacheFile
 
 SOURCE = """
 from transa.kernels.cache import kernel
@@ -68,6 +69,17 @@ for kind in kinds:
     assert total(np.arange(4, dtype=kind)) == 6, kind
 print(sum(total.stats.cache_hits.values()))
 """
+
+
+def test_numba_has_what_is_replaced_in_it(tmp_path: Path) -> None:
+    """Kernels that this module could not keep would be kept as numba does, without a word: a new version of numba is tried here."""
+    kept = fresh(write(tmp_path, 0))._cache._cache_file
+    assert type(kept) is CacheFile
+    assert kept._source_stamp == SOURCES
+    replaced = {"save", "load", "_load_index"}
+    used = {"_data_name", "_save_data", "_save_index"}
+    assert replaced | used <= vars(IndexDataCacheFile).keys()
+    assert {"_index_path", "_source_stamp"} <= vars(IndexDataCacheFile(str(tmp_path), "name", ())).keys()
 
 
 def test_processes_that_compile_at_once_all_keep_their_code(tmp_path: Path) -> None:

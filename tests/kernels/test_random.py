@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from transa.kernels import purposes
 from transa.kernels.random import below, draw, half_bits, mix, shuffled_position, stream, unit
 
 WORD = 2**64
@@ -164,3 +165,10 @@ def test_half_bits_are_the_fewest_that_hold_all_numbers(count: int) -> None:
     half = int(half_bits(count))
     assert 4**half >= count
     assert half == 1 or 4 ** (half - 1) < count
+
+
+def test_every_purpose_has_numbers_of_its_own() -> None:
+    given = {name: value for name, value in vars(purposes).items() if name.isupper()}
+    assert len(given) >= 7
+    assert len(set(given.values())) == len(given)
+    assert len({int(stream(0, purpose, 1)) for purpose in given.values()}) == len(given)

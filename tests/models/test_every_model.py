@@ -134,6 +134,10 @@ class TestCTransR(ModelSuite):
         found = kmeans(points, 3, np.random.default_rng(0))
         assert np.allclose(sorted(found[:, 0]), [0, 10, 20], atol=0.2)
         assert np.array_equal(kmeans(np.ones((5, 2)), 2, np.random.default_rng(0)), np.ones((2, 2)))
+        assert np.allclose(kmeans(points * 1e200, 3, np.random.default_rng(0)) / 1e200, found)
+        for number in (0.0, np.inf, np.nan):
+            same = kmeans(np.full((5, 2), number), 2, np.random.default_rng(0))
+            assert np.array_equal(same, np.full((2, 2), number), equal_nan=True)
         model = start_model(TOY, self.recipe())
         distinct = [len(torch.unique(centres, dim=0)) for centres in model.relation.centres]
         assert distinct == [2, 3, 3]  # of 4, 8 and 8 pairs

@@ -41,6 +41,17 @@ def test_inputs_are_known_by_seed_and_number() -> None:
     assert target.input(3, 7) == target.input(3, 7) != target.input(3, 8)
 
 
+def test_a_target_whose_whole_files_are_not_read_fails_once() -> None:
+    def refused(folder: Path) -> None:
+        raise InputError("an old setting")
+
+    report = inputs_of(Target("old", {"t": b""}, refused, {"t": lambda random, data: data}), seed=0, first=0, stop=9)
+    assert report["inputs"] == 0
+    assert [line.partition(" (")[0] for line in report["failures"]] == [
+        "the whole files are not read: InputError: an old setting"
+    ]
+
+
 def test_what_is_wrong_in_a_reader_is_found(tmp_path: Path) -> None:
     def wrong(folder: Path) -> None:
         if (folder / "t").read_bytes() != b"whole":

@@ -24,6 +24,7 @@ resource = pytest.importorskip("resource", reason="limits, signals and forks are
 UMLS = transa.load("umls")
 RECIPE = recipe_from({"model": "transe", "dim": 32, "epochs": 6, "learning_rate": 0.01, "optimizer": "adam"})
 OPTIONS = Options(checkpoint_epochs=1)
+TRAIN = ("train", "umls", "--model", "transe", "--set", "dim=8", "--set", "epochs=6")
 
 
 class Cut(Exception):  # noqa: N818
@@ -95,6 +96,42 @@ def test_a_run_cut_before_its_first_checkpoint_is_resumed_from_the_start(
     assert RunFolder(tmp_path / "run").config()["warm_start"]["epochs"] == 2
 
 
+@pytest.mark.parametrize("left", [(), (".lock", ".owner", ".config.json.0123abcd.tmp")])
+def test_a_run_killed_before_its_configuration_was_written_is_resumed_from_the_start(
+    command: Callable[..., Any], tmp_path: Path, left: tuple[str, ...]
+) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    for name in left:
+        (run / name).write_text("half")
+    done = command(*TRAIN, "--out", run, "--resume")
+    assert done.code == 0
+    assert "training starts anew" in done.err
+    assert command(*TRAIN, "--out", tmp_path / "whole").code == 0
+    assert same_bits(weights(run), weights(tmp_path / "whole"))
+    assert not list(run.glob(".*.tmp"))
+
+
+def test_a_folder_of_other_files_is_not_resumed(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("of the user")
+    with pytest.raises(InputError, match="holds no run to resume"):
+        trainer(tmp_path).fit(resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_any_file_before_its_first_checkpoint_ends_with_the_same_bits(tmp_path: Path) -> None:
+    script = Path(__file__).parent / "killed_at_the_start.py"
+    done = subprocess.run([sys.executable, str(script), str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    for moment in ("open .lock", "rename config.json", "rename graph", "rename checkpoint.safetensors"):
+        assert any(event.endswith(moment) for event in found)
+    nothing_left = [event for event in found if "os.mkdir the folder" in event]
+    assert nothing_left
+    assert [event for event, end in found.items() if end != "the same"] == nothing_left[:1]
+
+
 def test_what_a_killed_process_left_half_written_is_cleared_away(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with pytest.raises(Cut):
@@ -138,9 +175,6 @@ def signalled(monkeypatch: pytest.MonkeyPatch, number: int, times: int) -> None:
         return one_epoch(self)
 
     monkeypatch.setattr(Trainer, "_one_epoch", one)
-
-
-TRAIN = ("train", "umls", "--model", "transe", "--set", "dim=8", "--set", "epochs=6")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -1,4 +1,4 @@
-"""Memory: what is estimated, what the system has, and that a command refuses rather than being killed."""
+"""Memory: what is estimated, and that a command refuses rather than being killed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import transa
+from transa import memory
 from transa.errors import InputError
+from transa.memory import MemoryEstimate, check_memory
 from transa.training import Options, load_recipe, recipe_from
-from transa.training import memory as memory_of
-from transa.training.memory import MemoryEstimate, available, check_memory, resident, training_memory
+from transa.training.memory import training_memory
 
 UMLS = transa.load("umls")
 
@@ -43,7 +44,7 @@ def test_every_engine_has_its_formula(model: str) -> None:
     small, large = (
         training_memory(UMLS, load_recipe(model, None, None, {"dim": dim}), Options()).total for dim in (20, 200)
     )
-    assert large > small > memory_of.PROGRAM
+    assert large > small > memory.PROGRAM
 
 
 def test_negatives_that_a_batch_shares_cost_products_little_and_distances_much() -> None:
@@ -66,13 +67,13 @@ def test_too_much_is_refused_with_advice_for_what_needs_most() -> None:
         check_memory(need(dim=2000), free)
     with pytest.raises(InputError, match="Try a smaller batch or fewer negatives"):
         check_memory(need(dim=100, batch_size=5000, negatives=2000), free)
-    ranking = MemoryEstimate({"program": 1_000_000_000}, {"ranking": 9_000_000_000})
+    ranking = MemoryEstimate({"tables": 1_000_000_000}, {"ranking": 9_000_000_000})
     with pytest.raises(InputError, match="--chunk"):
         check_memory(ranking, free)
 
 
 def test_what_else_a_process_holds_does_not_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_of, "resident", lambda: 10**12)
+    monkeypatch.setattr(memory, "resident_memory", lambda: 10**12)
     with pytest.raises(InputError, match="are free"):
         check_memory(need(dim=2000), 2_000_000_000)
 
@@ -83,8 +84,8 @@ def test_commands_say_what_they_need_and_refuse_what_is_not_there(
     run = tmp_path / "run"
     train = ("train", "nations", "--model", "transe", "--set", "epochs=1", "--set", "dim=4", "--out", run)
     with monkeypatch.context() as patch:
-        patch.setattr(memory_of, "available", lambda: 1_000_000)
-        patch.setattr(memory_of, "resident", lambda: 0)
+        patch.setattr(memory, "free_memory", lambda: 1_000_000)
+        patch.setattr(memory, "resident_memory", lambda: 0)
         refused = command(*train)
         assert refused.code == 2
         assert "1.0 MB are free" in refused.err
@@ -96,52 +97,3 @@ def test_commands_say_what_they_need_and_refuse_what_is_not_there(
     done = command("evaluate", run)
     assert done.code == 0
     assert "note: memory: about " in done.err
-
-
-# ---------------------------------------------------------------------- what the system says
-
-
-def system(folder: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
-
-
-MEMINFO = {"proc/meminfo": "MemTotal: 9000 kB\nMemAvailable: 8000 kB\n"}
-
-
-def test_without_groups_it_is_what_the_machine_has(tmp_path: Path) -> None:
-    assert available(system(tmp_path, MEMINFO)) == 8000 * 1024
-
-
-def test_an_unknown_system_is_not_refused(tmp_path: Path) -> None:
-    assert available(tmp_path) is None
-    assert resident(tmp_path) == 0
-
-
-@pytest.mark.parametrize("limit", ["max", "1000000"])
-def test_the_limit_of_a_group_counts(tmp_path: Path, limit: str) -> None:
-    group = "sys/fs/cgroup/box/inner"
-    files = {
-        "proc/self/cgroup": "0::/box/inner\n",
-        f"{group}/memory.max": "max\n",
-        f"{group}/memory.current": "5000\n",
-        f"{group}/memory.stat": "inactive_file 3000\n",
-        "sys/fs/cgroup/box/memory.max": f"{limit}\n",
-        "sys/fs/cgroup/box/memory.current": "400000\n",
-        "sys/fs/cgroup/box/memory.stat": "anon 1\ninactive_file 100000\n",
-    }
-    found = available(system(tmp_path, MEMINFO | files))
-    assert found == (8000 * 1024 if limit == "max" else 700_000)
-
-
-def test_the_limit_of_an_older_group_counts(tmp_path: Path) -> None:
-    group = "sys/fs/cgroup/memory/box"
-    files = {
-        "proc/self/cgroup": "5:cpu:/\n4:memory:/box\n",
-        f"{group}/memory.limit_in_bytes": "1000000\n",
-        f"{group}/memory.usage_in_bytes": "400000\n",
-        f"{group}/memory.stat": "total_inactive_file 0\n",
-    }
-    assert available(system(tmp_path, MEMINFO | files)) == 600_000

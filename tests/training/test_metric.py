@@ -9,10 +9,11 @@ import torch
 import transa
 from tests.training.helpers import settings, train
 from transa.data import KnowledgeGraph
+from transa.kernels.purposes import CLOSED_FORM
 from transa.kernels.random import stream
 from transa.training import Options, Recipe
 from transa.training.engine import training_model
-from transa.training.epoch_batches import CLOSED_FORM, EpochBatches
+from transa.training.epoch_batches import EpochBatches
 from transa.training.metric import project_psd, update_metric
 from transa.training.trainer import Trainer, start_model
 

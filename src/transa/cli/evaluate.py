@@ -69,9 +69,9 @@ def evaluate(run: Run, ranking: Ranking, machine: Machine, report: Report) -> No
 
     from transa.data.result_files import check_target
     from transa.estimators import load_model
+    from transa.evaluation.memory import evaluation_memory
     from transa.kernels.threads import set_threads
     from transa.training import RunFolder
-    from transa.training.memory import evaluation_memory
 
     if report.ranks is not None:
         check_target(report.ranks, overwrite=report.overwrite)

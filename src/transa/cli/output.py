@@ -18,9 +18,9 @@ from transa.cli.options import TableOutput
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from transa.memory import MemoryEstimate
     from transa.models import Model
     from transa.training import Progress
-    from transa.training.memory import MemoryEstimate
 
 #: Characters by which a name could control a terminal.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -40,7 +40,7 @@ def note(*texts: str) -> None:
 
 def note_memory(need: MemoryEstimate, *, ignore: bool) -> None:
     """Say how much memory will be needed, and refuse if there is less."""
-    from transa.training.memory import check_memory
+    from transa.memory import check_memory
 
     note(f"memory: about {need}")
     if not ignore:

@@ -86,9 +86,11 @@ def train(
     note(*graph.notes)
     folder = RunFolder(out)
     given = dict(map(read_setting, training.settings or []))
-    same = training.resume and not given and training.recipe is None
+    same = training.resume and not given and training.recipe is None and folder.holds("config.json")
     recipe = folder.recipe() if same else load_recipe(training.model, training.recipe, canonical(source), given)
     options = machine.options()
+    if training.resume and folder.started() and not folder.holds("config.json"):
+        note(f"{out} holds nothing yet to go on from: training starts anew, with the settings of this command")
     note_memory(training_memory(graph, recipe, options), ignore=machine.ignore_memory)
     note_compiling()
     trainer = estimator_for(recipe, options).trainer(graph, folder, source)

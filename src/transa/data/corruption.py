@@ -12,14 +12,12 @@ from transa.data.facts import Answers, KnownFacts
 from transa.data.graph import Triples
 from transa.data.relations import RelationStatistics
 from transa.errors import InputError
+from transa.kernels.purposes import CORRUPTION
 
 if TYPE_CHECKING:
     from transa.kernels.facts import Candidates
 
 Sampling = Literal["uniform", "bern"]
-
-#: Names the sequence of random numbers that corruption draws from.
-PURPOSE = 1
 
 
 class Corruptor:
@@ -42,7 +40,7 @@ class Corruptor:
         Replace a head only by heads, and a tail only by tails, that the relation has in a known fact (Socher et al. 2013). If
         neither side has one left, any entity may be drawn.
     purpose
-        Another purpose gives other negatives, so that evaluation does not draw the same ones as training.
+        What the negatives are for (`transa.kernels.purposes`): evaluation does not draw the same ones as training.
     """
 
     def __init__(
@@ -52,7 +50,7 @@ class Corruptor:
         seed: int = 0,
         *,
         typed: bool = False,
-        purpose: int = PURPOSE,
+        purpose: int = CORRUPTION,
     ) -> None:
         if sampling not in ("uniform", "bern"):
             raise InputError(f"unknown sampling {sampling!r}; expected 'uniform' or 'bern'")

@@ -93,22 +93,14 @@ class Isotonic(Calibrator):
     @classmethod
     def fit(cls, margins: Values, labels: npt.NDArray[Any]) -> Self:
         """Pool neighbours until the share of true triples never falls from one pool to the next."""
+        from scipy.optimize import isotonic_regression
+
         _check_not_empty(margins)
-        distinct, place = np.unique(margins, return_inverse=True)
-        weights = np.bincount(place).tolist()
-        trues = np.bincount(place[labels == 1], minlength=len(distinct)).tolist()
-        pools: list[tuple[int, int, int]] = []  # true triples, all triples, position of the first margin
-        for position, (true, weight) in enumerate(zip(trues, weights, strict=True)):
-            first = position
-            while pools and pools[-1][0] * weight >= true * pools[-1][1]:  # whole numbers: no rounding decides
-                more_true, more, first = pools.pop()
-                true, weight = true + more_true, weight + more
-            pools.append((true, weight, first))
-        lasts = [*(first - 1 for _, _, first in pools[1:]), len(distinct) - 1]
-        points: list[tuple[float, float]] = []
-        for (true, weight, first), last in zip(pools, lasts, strict=True):
-            points += [(float(distinct[end]), true / weight) for end in sorted({first, last})]
-        return cls(tuple(margin for margin, _ in points), tuple(value for _, value in points))
+        distinct, place, triples = np.unique(margins, return_inverse=True, return_counts=True)
+        share = np.bincount(place, weights=labels == 1) / triples
+        found = isotonic_regression(share, weights=triples)
+        ends = np.union1d(found.blocks[:-1], found.blocks[1:] - 1)  # the first and the last margin of each pool
+        return cls(tuple(distinct[ends]), tuple(found.x[ends]))
 
     def probability(self, margins: Values) -> Values:
         """Return the probability that a triple of each margin is true."""

@@ -11,9 +11,7 @@ from transa.data.facts import KnownFacts
 from transa.data.graph import SPLITS, KnowledgeGraph, Labels, Split, Triples
 from transa.data.relations import RelationStatistics
 from transa.errors import InputError
-
-#: Names the sequence of random numbers that false triples are drawn from.
-PURPOSE = 5
+from transa.kernels.purposes import FALSE_TRIPLES
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +49,9 @@ class LabelledTriples:
         if labels is not None:
             return cls(triples, labels, sampled=False)
         rows = np.concatenate([graph.triples(each) for each in SPLITS])
-        corruptor = Corruptor(KnownFacts(rows, len(graph.entities), len(graph.relations)), seed=seed, purpose=PURPOSE)
+        corruptor = Corruptor(
+            KnownFacts(rows, len(graph.entities), len(graph.relations)), seed=seed, purpose=FALSE_TRIPLES
+        )
         corruptor.head_probability = RelationStatistics.of(graph.training_facts).head_probability
         try:
             drawn = corruptor.corrupt(triples, epoch=SPLITS.index(split))[:, 0]

@@ -5,7 +5,6 @@ Labels are 1 where something is true; anything else (-1, 0) is false. A measure 
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -61,13 +60,12 @@ def average_precision(labels: npt.NDArray[Any], values: Values) -> float | None:
 
 def wilson_interval(right: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
     """Return the score interval of Wilson (1927) for a share of which `right` of `total` were seen."""
+    from scipy.stats import binomtest
+
     if total == 0:
         return 0.0, 1.0
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    share, widening = right / total, z * z / total
-    centre = (share + widening / 2) / (1 + widening)
-    half = z * (share * (1 - share) / total + widening / (4 * total)) ** 0.5 / (1 + widening)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    found = binomtest(right, total).proportion_ci(confidence, method="wilson")
+    return float(found.low), float(found.high)
 
 
 def _share(part: int, whole: int) -> float | None:

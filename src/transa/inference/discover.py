@@ -179,10 +179,10 @@ class FinishedParts:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"not a readable file of finished parts ({error})", path=path) from None
-        if len(kept) < len(lines) or not text.endswith("\n"):
-            whole = "".join(json.dumps(line) + "\n" for line in [header, *kept[1:]]).encode()
-            with atomic_file(path, overwrite=True, size=len(whole)) as file:
-                file.write(whole)
+        content = b"".join(map(_encoded, [header, *kept[1:]]))
+        if text.encode() != content:
+            with atomic_file(path, overwrite=True, size=len(content)) as file:
+                file.write(content)
 
     def get(self, part: str) -> list[Found] | None:
         """Return what was found in a part, or None if the part is not finished."""
@@ -190,9 +190,13 @@ class FinishedParts:
 
     def add(self, part: str, found: list[Found]) -> None:
         """Keep a finished part."""
-        line = (json.dumps({"part": part, "found": found}) + "\n").encode()
+        line = _encoded({"part": part, "found": found})
         with writing(self.path, len(line)) as place, place.open("ab") as file:
             file.write(line)
+
+
+def _encoded(line: dict[str, Any]) -> bytes:
+    return (json.dumps(line) + "\n").encode()
 
 
 def _line(text: str) -> dict[str, Any] | None:

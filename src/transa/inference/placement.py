@@ -13,6 +13,7 @@ from torch import Tensor
 from transa.data import Corruptor, KnowledgeGraph
 from transa.data.graph import Triples
 from transa.kernels.codes import ADAGRAD_ROW
+from transa.kernels.purposes import PLACEMENT
 from transa.models import Model, Rows
 from transa.training import Recipe
 from transa.training.losses import LOSSES, loss_of
@@ -21,8 +22,6 @@ from transa.training.settings import table_settings
 
 #: The most triples that one step takes.
 BATCH = 4096
-#: Which stream of random numbers corruptions take.
-PURPOSE = 6
 
 
 def grown_model(model: Model, graph: KnowledgeGraph, added: Triples, old: int) -> Model:
@@ -94,7 +93,7 @@ def settle(
     """
     mine = added[(added[:, [0, 2]] >= old).any(axis=1)]
     corruptor = Corruptor(
-        graph.training_facts, recipe.sampling, seed, purpose=PURPOSE, typed=recipe.candidates == "typed"
+        graph.training_facts, recipe.sampling, seed, purpose=PLACEMENT, typed=recipe.candidates == "typed"
     )
     constraints = {name: setting.constraint for name, setting in table_settings(model, recipe).items()}
     sums = {name: torch.zeros(len(table) - old, 1, dtype=table.dtype) for name, table in model.entity.items()}

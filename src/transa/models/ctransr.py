@@ -5,6 +5,8 @@ Lin, Liu, Sun, Liu, Zhu: *Learning Entity and Relation Embeddings for Knowledge 
 
 from __future__ import annotations
 
+import warnings
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from transa.models.transr import TransR
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
 
-#: Passes of k-means, at most.
+#: Passes of k-means.
 PASSES = 50
 
 
@@ -93,16 +95,19 @@ class CTransR(TransR):
 
 
 def kmeans(points: npt.NDArray[Any], count: int, random: np.random.Generator) -> npt.NDArray[Any]:
-    """Return the centres of clusters: the first ones far apart (k-means++), then the means of the points nearest to them."""
-    centres: npt.NDArray[Any] = points[random.integers(len(points))][None]
-    for _ in range(count - 1):
-        gaps = np.square(points[:, None] - centres).sum(-1).min(1).astype(np.float64)
-        chances = gaps / gaps.sum() if 0 < gaps.sum() < np.inf else None
-        centres = np.vstack([centres, points[random.choice(len(points), p=chances)]])
-    for _ in range(PASSES):
-        nearest = np.square(points[:, None] - centres).sum(-1).argmin(1)
-        means = np.stack([points[nearest == c].mean(0) if (nearest == c).any() else centres[c] for c in range(count)])
-        if np.array_equal(means, centres):
-            break
-        centres = means
-    return centres
+    """Return the centres of clusters by k-means++; the centre of a cluster that no point belongs to stays where it was.
+
+    Points are scaled to at most 1, since scipy crashes where the square of a distance overflows. Those that are NaN or infinite have
+    no clusters; training will report them.
+    """
+    from scipy.cluster.vq import kmeans2
+
+    largest = np.abs(points).max()
+    if not 0 < largest < np.inf:
+        return points[:count]
+    argument = "rng" if "rng" in signature(kmeans2).parameters else "seed"  # its name before scipy 1.15
+    with warnings.catch_warnings(), np.errstate(invalid="ignore"):  # points that are all equal
+        warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
+        centres = kmeans2(points / largest, count, PASSES, minit="++", **{argument: random})[0]
+    scaled: npt.NDArray[Any] = centres * largest
+    return scaled

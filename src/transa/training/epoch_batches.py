@@ -13,17 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from transa.data import Corruptor, KnowledgeGraph
-from transa.data.corruption import PURPOSE
 from transa.data.graph import Triples
 from transa.kernels.arguments import Examples
 from transa.kernels.closed_form import SortedTriples
 from transa.kernels.facts import corrupt_pairs, known_among
+from transa.kernels.purposes import CORRUPTION, GROUP, SHARED_NEGATIVES, SHUFFLE
 from transa.kernels.random import stream
 from transa.kernels.shuffling import arrange, shuffle
 from transa.training.recipe import Recipe
 
-#: Purposes of random numbers; each has a sequence of its own, as corruption has (`transa.data.corruption.PURPOSE`).
-SHUFFLE, GROUP, CLOSED_FORM, SHARED = 2, 3, 4, 5
 #: Triples of one relation that stand together in a grouped batch, at most.
 GROUP_SIZE = 128
 #: Negatives that are drawn at once, for as many batches as it takes.
@@ -85,7 +83,7 @@ class EpochBatches:
 
     def start_epoch(self, number: int) -> None:
         """Put `triples` and `batches` in the order of an epoch."""
-        self._key = stream(self.seed, PURPOSE, number)
+        self._key = stream(self.seed, CORRUPTION, number)
         self._number = number
         self._drawn_from = self._drawn_to = 0
         size = len(self.source)
@@ -140,7 +138,7 @@ class EpochBatches:
     def share(self, batch: Batch, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
         """Draw entities for a whole batch; tell which make known triples at the head and at the tail of each row, (2, rows, count)."""
         facts = self.corruptor.facts
-        random = np.random.default_rng([self.seed, SHARED, self._number, batch.start])
+        random = np.random.default_rng([self.seed, SHARED_NEGATIVES, self._number, batch.start])
         entities = random.integers(facts.num_entities, size=count, dtype=np.int32)
         known = np.empty((2, batch.stop - batch.start, count), dtype=bool)
         answers = facts.heads.answers, facts.tails.answers

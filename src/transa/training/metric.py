@@ -7,10 +7,11 @@ import torch
 from torch import Tensor
 
 from transa.kernels.closed_form import ClosedForm, closed_form, finish_metric
+from transa.kernels.purposes import CLOSED_FORM
 from transa.kernels.random import stream
 from transa.kernels.threads import dealt, one_blas_thread
 from transa.models import Model
-from transa.training.epoch_batches import CLOSED_FORM, EpochBatches
+from transa.training.epoch_batches import EpochBatches
 from transa.training.recipe import Recipe
 
 #: Relations whose W_r are projected on the PSD cone at a time, so that no more than these are copied.

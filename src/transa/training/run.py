@@ -13,7 +13,8 @@ extension.json         which run `transa extend` started from, in a run that it 
 ====================== =======================================================================
 
 Every file but the log is written under a temporary name and then renamed: whatever happens, the folder holds the old file or the new
-one, never half of one. The configuration is written first: a folder without it holds no run.
+one, never half of one. The configuration is written first: a folder with it can be resumed, and without it there is nothing yet to
+resume.
 """
 
 from __future__ import annotations
@@ -89,8 +90,8 @@ class RunFolder:
     # ------------------------------------------------------------------ one writer at a time
 
     def open(self, *, resume: bool) -> None:
-        """Claim the folder for training: a new one, or with `resume` one that holds a run."""
-        if resume and not self.holds("config.json"):
+        """Claim the folder for training: a new one, or with `resume` one in which a run was started."""
+        if resume and not self.started():
             raise InputError("holds no run to resume; start one without --resume", path=self.path)
         self._claim()
         if self.holds("config.json") and not resume:  # asked under the lock: another process may have just left
@@ -100,6 +101,13 @@ class RunFolder:
         for name in WRITTEN:
             for leftover in leftovers(self.path, name):
                 shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
+
+    def started(self) -> bool:
+        """Tell whether a run was started here, though its process may have been killed before it wrote anything."""
+        if self.holds("config.json") or not self.path.is_dir():
+            return self.holds("config.json")
+        ours = {".lock", ".owner", *(path.name for path in leftovers(self.path, "config.json"))}
+        return all(entry.name in ours for entry in self.path.iterdir())
 
     def _claim(self) -> None:
         owner = self.path / ".owner"

@@ -100,7 +100,7 @@ class Trainer:
             return self._fit(callback)
         self.folder.open(resume=resume)
         try:
-            if resume:
+            if resume and self.folder.holds("config.json"):
                 self._check_same()
             if resume and self.folder.holds("checkpoint.safetensors"):
                 self._resume()
