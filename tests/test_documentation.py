@@ -29,6 +29,7 @@ PAGES = {
     "README.md": ("films.csv", "runs/wn11"),
     "docs/analysis.md": ("runs/wn11", "runs/wn11-transe"),
     "docs/data.md": ("films.csv", "films", "cast.csv"),
+    "docs/design.md": (),
     "docs/evaluation.md": ("runs/wn11", "runs/wn18"),
     "docs/reproduction.md": (),
     "docs/tutorial.md": (),
@@ -169,7 +170,7 @@ def follow(page: str, folder: Path, beginning: Path, shell: Shell) -> str:
         copy(beginning / name, folder / name)
     shown = ""
     given = {"transa": transa, "kg": transa.load("nations")}  # what the text around a block has named
-    given["model"] = transa.TransA(dim=8, epochs=2).fit(given["kg"]).model
+    given["model"] = transa.TransA(dim=8, epochs=2).fit(given["kg"]).model_
     for language, text in blocks(page):
         if language == "sh":
             shown += shell(to_run(text), folder)

@@ -68,5 +68,5 @@ def test_an_installed_wheel_trains_and_predicts(wheel: Path, tmp_path: Path) -> 
         transa, "predict", "run", "--head", "usa", "--relation", "treaties", "-k", "3", cwd=work
     )
     assert "transe" in run(transa, "models", cwd=work)
-    estimator = "import transa; print(transa.SMELinear(dim=4, epochs=1, engine='torch').fit(transa.load('nations')))"
+    estimator = "import transa; print(transa.SMELinear(dim=4, epochs=1).fit(transa.load('nations')))"
     run(python, "-c", estimator, cwd=work)

@@ -51,7 +51,8 @@ def note_compiling(kernel: str = "gradient_phase", model: Model | None = None) -
     """Say that a kernel is being compiled, if the model has kernels and this one is used for the first time."""
     from transa.kernels.cache import is_compiled
 
-    if (model is None or model.kernel() is not None) and not is_compiled(kernel):
+    named = None if model is None else model.kernel()
+    if (model is None or named is not None) and not is_compiled(kernel, "low_rank" if named is None else named.score):
         note("first use on this machine: compiling kernels, which takes up to a minute and is kept for the next time")
 
 

@@ -119,8 +119,14 @@ def is_kept(compiled: Any) -> bool:
     return config.DISABLE_JIT or (isinstance(cache, KernelCache) and cache.index.exists())
 
 
-def is_compiled(kernel: str) -> bool:
-    """Tell whether one of the large kernels of ranking (count_better, best_answers) has been compiled on this machine before."""
+def is_compiled(kernel: str, score: str) -> bool:
+    """Tell whether a large kernel (gradient_phase, count_better, best_answers) has been compiled on this machine for a score."""
+    if kernel == "gradient_phase":
+        from transa.kernels.scores import RowScore, find_score
+        from transa.kernels.training import compiled_phases
+
+        found = find_score(score)
+        return not isinstance(found, RowScore) or is_kept(compiled_phases(found)[0])
     from transa.kernels import ranking
 
     return is_kept(getattr(ranking, kernel))
