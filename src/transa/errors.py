@@ -1,4 +1,4 @@
-"""Errors a person can act on.
+"""Errors that a person can act on.
 
 The command line prints the message of a `TransaError` and exits with code 2; anything else is a bug in the program.
 """
@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
-#: How much of an offending value an error message quotes.
+#: How many characters of a wrong value an error message quotes.
 QUOTED = 80
-#: Among how many names near ones are looked for; more would take seconds.
+#: With how many names `suggest` compares; more would take seconds.
 COMPARED = 10_000
 
 
@@ -21,18 +21,18 @@ class TransaError(Exception):
 
 
 class InputError(TransaError, ValueError):
-    """A file, a name or an argument that cannot be used; the message says which, where and what was expected.
+    """A file, a name or an argument cannot be used; the message says which, where, and what was expected.
 
     Parameters
     ----------
     message
         What is wrong and what was expected.
     path
-        The file it was found in.
+        The file with the error.
     line
-        Its line (or row) there, counted from 1.
+        The line (or row) in it, counted from 1.
     unit
-        How `line` is called: ``"line"`` in text, ``"row"`` in tables.
+        What `line` is called: ``"line"`` in text, ``"row"`` in tables.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class InputError(TransaError, ValueError):
 
 
 class TransaWarning(UserWarning):
-    """What a person should know about a result that is there nevertheless; the command line prints it as a note."""
+    """Something to know about a result; the command line prints it as a note."""
 
 
 def quote(value: object) -> str:
-    """Return `value` as it is quoted in messages: escaped, and cut where it is long."""
+    """Return `value` as messages quote it: escaped, and cut if it is long."""
     text = str(value)
     if len(text) > QUOTED:
         return f"{text[:QUOTED]!r}… ({len(text):,} characters)"
@@ -67,13 +67,13 @@ def amount(size: float) -> str:
 
 
 def suggest(wrong: str, candidates: Iterable[str]) -> str:
-    """Return ``"; did you mean …?"`` with the candidates nearest to `wrong`, or nothing where none is near."""
+    """Return ``"; did you mean …?"`` with the candidates nearest to `wrong`, or an empty string if none is near."""
     if len(wrong) > QUOTED:
         return ""
     folded: dict[str, str] = {}
     for candidate in candidates:
         folded.setdefault(candidate.casefold(), candidate)
-    if len(folded) > COMPARED:  # of so many only those that begin in the same way
+    if len(folded) > COMPARED:  # compare only with names that begin in the same way
         alike = (name for name in folded if name[:2] == wrong.casefold()[:2] and abs(len(name) - len(wrong)) < 4)
         folded = {name: folded[name] for name in islice(alike, COMPARED)}
     near = [folded[match] for match in difflib.get_close_matches(wrong.casefold(), folded, n=3, cutoff=0.6)]

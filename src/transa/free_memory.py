@@ -1,4 +1,4 @@
-"""What memory the machine has left for this process, control groups (containers) included."""
+"""How much memory is left for this process, on the machine and in its control groups (containers)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-#: The files of a control group that hold its limit and what it uses, by the name of the controller: version 2 names none.
+#: The files with the limit and the usage of a control group, by the name of the controller; version 2 has no name for it.
 _FILES = {
     "": ("memory.max", "memory.current"),
     "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes"),
@@ -16,14 +16,14 @@ _FILES = {
 
 
 def free_memory(system: Path = Path("/")) -> int | None:
-    """Return the bytes this process can still take; None where the system does not say.
+    """Return how many bytes this process can still take, or None if the system does not say.
 
-    That is what the machine has free, or less where a control group around the process has less left.
+    This is what the machine has free, or less if a control group around the process has less left.
 
     Parameters
     ----------
     system
-        Where ``proc/self/cgroup`` and ``sys/fs/cgroup`` are looked for.
+        The folder with ``proc/self/cgroup`` and ``sys/fs/cgroup``.
     """
     try:
         free = int(psutil.virtual_memory().available)
@@ -33,7 +33,7 @@ def free_memory(system: Path = Path("/")) -> int | None:
 
 
 def resident_memory() -> int:
-    """Return the bytes this process holds already; 0 where the system does not say."""
+    """Return how many bytes this process already holds, or 0 if the system does not say."""
     try:
         return int(psutil.Process().memory_info().rss)
     except (OSError, psutil.Error):
@@ -41,10 +41,10 @@ def resident_memory() -> int:
 
 
 def _left_in_groups(system: Path) -> Iterator[int]:
-    """Yield what is left in each control group around this process, of either version."""
+    """Yield how many bytes are left in each control group around this process, of version 1 or 2."""
     try:
         lines = (system / "proc/self/cgroup").read_text().splitlines()
-    except OSError:  # no Linux
+    except OSError:  # not Linux
         return
     for line in lines:
         _, controller, path = line.split(":", 2)
@@ -61,7 +61,7 @@ def _left_in_groups(system: Path) -> Iterator[int]:
 
 
 def _cached(group: Path) -> int:
-    """Return what a group holds of files only, which it gives back when asked for memory."""
+    """Return the bytes of a group that only cache files; the system frees them when memory is needed."""
     for line in (group / "memory.stat").read_text().splitlines():
         name, _, value = line.partition(" ")
         if name in ("inactive_file", "total_inactive_file"):

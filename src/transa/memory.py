@@ -1,7 +1,7 @@
-"""Estimates of memory, and the check that there is enough of it before it is taken.
+"""Memory estimates, and the check that enough is free before it is taken.
 
-A process that takes more than there is gets killed without a word. `transa.training.memory` and `transa.evaluation.memory` make
-the estimates.
+A process that takes more memory than there is gets killed without a message. `transa.training.memory` and `transa.evaluation.memory`
+make the estimates.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from transa.errors import InputError, amount
 from transa.free_memory import free_memory, resident_memory
 
-#: Python with the libraries: 420 to 480 MB before anything is trained, and compiled kernels on top.
+#: Python with the libraries: 420 to 480 MB before training, plus the compiled kernels.
 PROGRAM = 500_000_000
 
-#: What to try where this part needs most.
+#: What to try if this part needs the most memory.
 ADVICE = {
     "tables": "a smaller dim, or for TransA metric=lowrank or diagonal with metric_update=gradient",
-    "batch": "a smaller batch or fewer negatives",
+    "batch": "a smaller batch_size or fewer negatives",
     "ranking": "a smaller --chunk (of entities), or another machine",
     "graph": "a part of the graph, or another machine",
 }
@@ -27,14 +27,14 @@ ADVICE["order of an epoch"] = ADVICE["graph"]
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """Bytes by what they are for.
+    """The bytes that a task needs, by purpose.
 
     Attributes
     ----------
     lasting
-        What stays for the whole time, beside the program itself.
+        Memory held the whole time, beside the program itself.
     passing
-        What is taken for a while, one after the other: the largest counts.
+        Memory held for a while, one part after the other; only the largest counts.
     """
 
     lasting: dict[str, int]
@@ -47,7 +47,7 @@ class MemoryEstimate:
 
     @property
     def largest(self) -> str:
-        """The part that needs most."""
+        """The part that needs the most memory."""
         parts = {**self.lasting, **self.passing}
         return max(parts, key=lambda name: parts[name])
 
@@ -58,20 +58,20 @@ class MemoryEstimate:
 
 
 def check_memory(need: MemoryEstimate, free: int | None = None) -> None:
-    """Raise an `InputError` with advice where there is less memory free than is needed.
+    """Raise an `InputError` with advice if less memory is free than is needed.
 
     Parameters
     ----------
     need
-        What is going to be taken.
+        The estimate.
     free
-        What there is; by default what the system says.
+        The free bytes; by default what the system reports.
     """
     free = free_memory() if free is None else free
     loaded = PROGRAM + need.lasting.get("graph", 0)
-    taken = min(resident_memory(), loaded)  # of what the process holds, no more than this is part of the estimate
+    taken = min(resident_memory(), loaded)  # what the process already holds of the estimate
     if free is not None and need.total - taken > free:
         raise InputError(
             f"needs about {need} of memory, and {amount(free)} are free. Try {ADVICE[need.largest]}; "
-            "--ignore-memory goes on all the same"
+            "--ignore-memory goes on anyway"
         )

@@ -1,4 +1,4 @@
-"""Writing that leaves either the old or the new content behind, never half of it."""
+"""Writing files and folders so that either the old or the new content remains, never half of it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import BinaryIO
 
 from transa.errors import InputError, amount
 
-#: What the system says where there is no room: on the disk, in a quota, below a limit on the size of files.
+#: Errors of the system if there is no space: on the disk, in a quota, or below a limit on the size of files.
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
-#: The largest file of settings, figures or log lines that is read whole, in bytes.
+#: The largest file that `read_small` reads, in bytes.
 SMALL = 1 << 26
 
 
 def sync(path: Path) -> None:
-    """Ask the operating system to bring a file or folder to the disk."""
+    """Sync a file or folder to the disk."""
     if os.name == "nt" and path.is_dir():
-        return  # Windows has no handle on a folder
+        return  # Windows cannot open folders
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -32,22 +32,22 @@ def sync(path: Path) -> None:
 
 
 def check_regular(path: Path) -> None:
-    """Raise an `InputError` if `path` is a pipe, a device or a socket, where reading may wait for ever or never end."""
+    """Raise an `InputError` if `path` is a pipe, a device or a socket: reading one may hang or never end."""
     if path.is_fifo():
-        raise InputError("is a pipe, and files are read more than once; write it to a file first", path=path)
+        raise InputError("is a pipe, but files are read more than once; write it to a file first", path=path)
     if path.exists() and not path.is_file() and not path.is_dir():
         raise InputError("is a device or a socket, not a file", path=path)
 
 
 def read_small(path: Path) -> str:
-    """Return the text of a file that is read whole, as settings and logs are.
+    """Return the whole text of a small file, such as settings or a log.
 
     Raises
     ------
     FileNotFoundError
-        If there is none.
+        If the file does not exist.
     InputError
-        If it is no regular file, larger than `SMALL`, or not UTF-8.
+        If it is not a regular file, larger than `SMALL`, or not UTF-8.
     """
     try:
         check_regular(path)
@@ -74,15 +74,15 @@ def _check_parent(path: Path) -> None:
 
 
 def leftovers(folder: Path, name: str) -> list[Path]:
-    """Return what a process that was killed while it wrote `name` into a folder has left there."""
+    """Return the temporary files that processes left in a folder when they were killed while writing `name`."""
     return sorted(folder.glob(f".{name}.????????.tmp"))
 
 
 @contextmanager
 def writing(path: Path, size: int | None = None) -> Iterator[Path]:
-    """Hand out where `path` leads to through links, and turn what the system says about writing there into an `InputError`.
+    """Yield `path` with its links resolved, and turn errors of the system while writing there into an `InputError`.
 
-    Where there is no room, the message says how many bytes are needed, if `size` tells, and how many there are.
+    If there is no space, the message says how much is free and, if `size` is given, how much is needed.
     """
     place = path.resolve()
     try:
@@ -97,16 +97,16 @@ def writing(path: Path, size: int | None = None) -> Iterator[Path]:
 
 @contextmanager
 def atomic_file(path: Path, *, overwrite: bool = False, size: int | None = None) -> Iterator[BinaryIO]:
-    """Open a temporary sibling of `path` for writing and put it in place when the block ends without an error.
+    """Open a temporary file beside `path` for writing, and rename it to `path` if the block ends without an error.
 
     Parameters
     ----------
     path
-        Where the file is to stand.
+        Where the file goes.
     overwrite
         Whether an existing file may be replaced.
     size
-        The bytes to be written, where that is known: an error over a full disk names it.
+        How many bytes will be written, if known; the error for a full disk names it.
     """
     with writing(path, size) as place:
         _check_parent(place)
@@ -130,18 +130,18 @@ def atomic_file(path: Path, *, overwrite: bool = False, size: int | None = None)
 def atomic_folder(
     path: Path, *, overwrite: bool = False, ours: Callable[[str], bool], size: int | None = None
 ) -> Iterator[Path]:
-    """Hand out an empty temporary folder and put it in the place of `path` when the block ends without an error.
+    """Yield an empty temporary folder, and put it in the place of `path` if the block ends without an error.
 
     Parameters
     ----------
     path
-        Where the folder is to stand.
+        Where the folder goes.
     overwrite
-        Whether an existing folder may be replaced. One that holds anything else than files of `ours` is refused even so.
+        Whether an existing folder may be replaced. Even then, a folder with files other than `ours` is refused.
     ours
-        Tells from a file's name whether this program could have written it.
+        Tells from the name of a file whether this program could have written it.
     size
-        About how many bytes are to be written, where that is known.
+        About how many bytes will be written, if known.
     """
     with writing(path, size) as place:
         _check_parent(place)
@@ -160,7 +160,7 @@ def atomic_folder(
             sync(place.parent)
         finally:
             if former.exists() and not place.exists():
-                former.rename(place)  # the exchange was cut short: the old folder comes back
+                former.rename(place)  # the exchange failed half-way: put the old folder back
             for leftover in (temporary, former):
                 shutil.rmtree(leftover, ignore_errors=True)
 

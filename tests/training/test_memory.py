@@ -65,7 +65,7 @@ def test_too_much_is_refused_with_advice_for_what_needs_most() -> None:
     check_memory(need(dim=50), free)
     with pytest.raises(InputError, match=r"2\.0 GB are free\. Try a smaller dim, .*metric=lowrank"):
         check_memory(need(dim=2000), free)
-    with pytest.raises(InputError, match="Try a smaller batch or fewer negatives"):
+    with pytest.raises(InputError, match="Try a smaller batch_size or fewer negatives"):
         check_memory(need(dim=100, batch_size=5000, negatives=2000), free)
     ranking = MemoryEstimate({"tables": 1_000_000_000}, {"ranking": 9_000_000_000})
     with pytest.raises(InputError, match="--chunk"):

@@ -16,10 +16,18 @@ from transa.training import load_recipe
         (
             "transa",
             {"norm": 2},
-            "norm: transa has no such option; it is one of ctransr, se, transe, transh, transm, transr",
+            "norm: transa has no such option; it is an option of ctransr, se, transe, transh, transm, transr",
         ),
-        ("transe", {"root": True}, "root: transe has no such option; it is one of adaptive_metric, ctransr, transa"),
-        ("adaptive_metric", {"metric": "full"}, "metric: adaptive_metric has no such option; it is one of transa"),
+        (
+            "transe",
+            {"root": True},
+            "root: transe has no such option; it is an option of adaptive_metric, ctransr, transa",
+        ),
+        (
+            "adaptive_metric",
+            {"metric": "full"},
+            "metric: adaptive_metric has no such option; it is an option of transa",
+        ),
         ("rescal", {"dim": 5, "hidden": 3}, "hidden: rescal has no such option"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Evaluation: link prediction and triple classification."""
+"""Evaluation: link prediction, triple classification and calibration."""
 
 from transa.evaluation.calibration import Calibrator
 from transa.evaluation.classification import Classification, accuracy, classify

@@ -1,7 +1,7 @@
 """Calibration: from the margin of a triple to the probability that it is true.
 
-A margin is threshold - score: above 0 where a triple is said to be true, and the higher, the more plausible it is. Calibrators are
-fitted on the margins and labels of the validation split.
+The margin of a triple is threshold - score: above 0 if the triple is classified as true, and higher for more plausible triples.
+Calibrators are fitted on the margins and labels of the validation split.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from transa.evaluation.measures import Values
 Method = Calibration
 METHODS: tuple[Method, ...] = get_args(Method)
 
-#: Bins of equal width in which probabilities are compared with what came true.
+#: Number of bins of equal width in which probabilities are compared with shares of true triples.
 BINS = 10
 
 
@@ -30,8 +30,8 @@ class Calibrator(ABC):
 
     See Also
     --------
-    Isotonic : any rising curve; the better, the more validation triples there are.
-    Platt : an S-shaped curve of two parameters, for few validation triples.
+    Isotonic : any rising curve; needs many validation triples.
+    Platt : an S-shaped curve with two parameters; for few validation triples.
     """
 
     method: ClassVar[Method]
@@ -39,15 +39,15 @@ class Calibrator(ABC):
     @classmethod
     @abstractmethod
     def fit(cls, margins: Values, labels: npt.NDArray[Any]) -> Self:
-        """Learn from margins and labels (1 where true)."""
+        """Fit a calibrator to margins and labels (1 is true)."""
 
     @abstractmethod
     def probability(self, margins: Values) -> Values:
-        """Return the probability that a triple of each margin is true."""
+        """Return for each margin the probability that a triple with it is true."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, from which `from_dict` makes the same calibrator."""
+        """Return plain values for JSON; `from_dict` makes the same calibrator from them."""
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Calibrator:
@@ -56,7 +56,7 @@ class Calibrator(ABC):
         Raises
         ------
         InputError
-            If the values describe none.
+            If the values do not describe a calibrator.
         """
         kind = calibrator_class(values.get("method"))
         given = {name: value for name, value in values.items() if name != "method"}
@@ -73,9 +73,9 @@ class Isotonic(Calibrator):
     Attributes
     ----------
     margins
-        Where the steps begin and end, rising.
+        Where the steps begin and end, in rising order.
     values
-        The probability at each. Below the first and above the last it stays as it is there.
+        The probability at each margin. It is constant below the first and above the last.
     """
 
     method: ClassVar[Method] = "isotonic"
@@ -103,7 +103,7 @@ class Isotonic(Calibrator):
         return cls(tuple(distinct[ends]), tuple(found.x[ends]))
 
     def probability(self, margins: Values) -> Values:
-        """Return the probability that a triple of each margin is true."""
+        """Return for each margin the probability that a triple with it is true."""
         found: Values = np.interp(margins, self.margins, self.values)
         return found
 
@@ -116,8 +116,8 @@ class Isotonic(Calibrator):
 class Platt(Calibrator):
     """1 / (1 + exp(-(slope * margin + intercept))) (Platt 1999).
 
-    The labels it is fitted to are not 1 and 0 but (n₊ + 1) / (n₊ + 2) and 1 / (n₋ + 2), for n₊ true and n₋ false triples, so that the
-    slope stays finite where margins part them without error.
+    It is fitted to the labels (n₊ + 1) / (n₊ + 2) and 1 / (n₋ + 2) instead of 1 and 0, for n₊ true and n₋ false triples. So the slope
+    stays finite if the margins separate them without error.
     """
 
     method: ClassVar[Method] = "platt"
@@ -141,7 +141,7 @@ class Platt(Calibrator):
         targets = np.where(true, (true.sum() + 1) / (true.sum() + 2), 1 / ((~true).sum() + 2))
         centre, deviation = float(margins.mean()), float(margins.std())
         level = float(logit(targets.mean()))
-        if deviation == 0:  # one margin for all: nothing to lean on but how many are true
+        if deviation == 0:  # all margins are equal: only the share of true triples counts
             return cls(0.0, level)
         columns = np.stack([(margins - centre) / deviation, np.ones(len(margins))], axis=1)
         weights = np.array([0.0, level])
@@ -159,14 +159,14 @@ class Platt(Calibrator):
                     break
                 length /= 2
             else:
-                break  # no step lowers the loss any more: as near as rounding lets it come
+                break  # no step lowers the loss any more: rounding is the limit
             weights, loss = moved, lower
-            if promised <= 1e-12 * len(margins):  # each step squares the error: after this one, nothing is left
+            if promised <= 1e-12 * len(margins):  # each step squares the error, so this one is the last
                 break
         return cls(float(weights[0] / deviation), float(weights[1] - weights[0] * centre / deviation))
 
     def probability(self, margins: Values) -> Values:
-        """Return the probability that a triple of each margin is true."""
+        """Return for each margin the probability that a triple with it is true."""
         from scipy.special import expit
 
         found: Values = expit(self.slope * np.asarray(margins, dtype=np.float64) + self.intercept)
@@ -178,7 +178,7 @@ class Platt(Calibrator):
 
 
 def calibrator_class(method: object) -> type[Calibrator]:
-    """Return the calibrator of a name."""
+    """Return the class of calibrator that a method names."""
     if method == "isotonic":
         return Isotonic
     if method == "platt":
@@ -188,12 +188,12 @@ def calibrator_class(method: object) -> type[Calibrator]:
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Probabilities in bins of equal width, beside what came true.
+    """Probabilities in bins of equal width, beside the share of true triples in each.
 
     Attributes
     ----------
     count
-        Triples in each bin; its lower border belongs to a bin, and 1 to the last.
+        Triples in each bin. A bin includes its lower border; the last also includes 1.
     true
         How many of them are true.
     predicted
@@ -215,7 +215,7 @@ class Reliability:
 
     @property
     def error(self) -> float | None:
-        """The expected calibration error: the mean over triples of |share that is true - mean probability| of their bin."""
+        """The expected calibration error: the mean over triples of |share of true triples - mean probability| in their bin."""
         filled = self.count > 0
         if not filled.any():
             return None
@@ -224,7 +224,7 @@ class Reliability:
 
 
 def brier_score(probabilities: Values, labels: npt.NDArray[Any]) -> float | None:
-    """Return the mean squared distance of the probabilities from 1 (true) and 0 (false)."""
+    """Return the mean squared distance of the probabilities from 1 (true) or 0 (false)."""
     return float(np.mean((probabilities - (labels == 1)) ** 2)) if len(probabilities) else None
 
 

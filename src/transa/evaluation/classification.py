@@ -1,7 +1,7 @@
-"""Triple classification: a triple is true where its score is below its relation's threshold.
+"""Triple classification: a triple is classified as true if its score is below the threshold of its relation.
 
-The threshold of a relation is the one with the highest accuracy on its validation triples; a relation that has none takes the
-threshold that is best over all of them. The margin of a triple is threshold - score.
+A relation gets the threshold with the highest accuracy on its validation triples; a relation without any gets the threshold that is
+best over all of them. The margin of a triple is threshold - score.
 """
 
 from __future__ import annotations
@@ -33,34 +33,34 @@ CHUNK = 8192
 
 @dataclass(frozen=True, eq=False)
 class Classification:
-    """What triple classification said about each triple of a split.
+    """The decisions of triple classification on a split.
 
     Attributes
     ----------
     triples
         Rows of (head, relation, tail).
     labels, decisions
-        1 (true) or -1 (false): what is, and what was said.
+        1 (true) or -1 (false): the truth, and what the model decided.
     scores
-        The model's; lower is more plausible.
+        The model's scores; lower is more plausible.
     probabilities
-        That a triple is true, from its margin; None without calibration.
+        The probability that a triple is true, from its margin; None without calibration.
     thresholds
-        Of each relation that has validation triples, by id.
+        The threshold of each relation that has validation triples, by its id.
     global_threshold
-        Of all other relations.
+        The threshold of all other relations.
     sampled
-        Whether false triples were drawn, because valid or the split that is evaluated has no labels.
+        Whether false triples were drawn because valid or the evaluated split has no labels.
     seed
-        Of what was drawn.
+        Seed of the drawn triples.
     split
-        Which split this is.
+        The split that was evaluated.
     population
-        How many triples the split has; more than `triples` where only a sample was asked for.
+        How many triples the split has; more than `triples` holds if this is a sample.
     calibrator
-        What the probabilities come from.
+        Turns margins into probabilities.
     notes
-        What a reader of the figures should know.
+        Warnings for readers of the figures.
     entities, relations
         The vocabularies.
     """
@@ -83,13 +83,13 @@ class Classification:
 
     @cached_property
     def margins(self) -> npt.NDArray[np.float64]:
-        """Threshold - score: above 0 where a triple is said to be true."""
+        """Threshold - score: above 0 if a triple is classified as true."""
         return _row_thresholds(self.triples, self.thresholds, self.global_threshold) - self.scores
 
     def summary(self) -> dict[str, Any]:
-        """Return all measures as fractions, over all triples and for each relation, None where one is not defined.
+        """Return all measures as fractions, over all triples and for each relation; an undefined measure is None.
 
-        AUC and average precision over all relations are those of the margins, since scores of two relations do not compare.
+        AUC and average precision over all relations use margins, since scores of two relations do not compare.
         """
         relations: dict[str, Any] = {}
         for relation, rows in by_relation(self.triples):
@@ -170,25 +170,25 @@ def classify(
     calibration: Method | None = "isotonic",
     limit: int | None = None,
 ) -> Classification:
-    """Tell true triples of a split from false ones.
+    """Tell the true triples of a split from false ones.
 
-    Thresholds and calibration come from the validation split and from nothing else.
+    Thresholds and calibration come from the validation split only.
 
     Parameters
     ----------
     model
-        What scores.
+        A trained model.
     graph
-        The graph it was trained on. Labels are used as they are; for a split without labels, one false triple is drawn for each true
-        one, which is no triple of the graph (see `transa.evaluation.labelled`).
+        The graph it was trained on. Labels are used as they are. For a split without labels, a false triple that is not in the graph
+        is drawn for each true one (see `transa.evaluation.labelled`).
     split
         ``"test"`` or ``"valid"``.
     seed
-        Of the false triples and of the sample.
+        Seed of the false triples and of the sample.
     calibration
-        How margins become probabilities: ``"isotonic"``, ``"platt"`` or not at all.
+        How margins become probabilities: ``"isotonic"``, ``"platt"``, or None for no probabilities.
     limit
-        Evaluate a random sample of this many triples; the summary then has a confidence interval of the accuracy.
+        Evaluate a random sample of this many triples; the summary then has a confidence interval for the accuracy.
     """
     _check(model, graph, split, seed, limit)
     kind = None if calibration is None else calibrator_class(calibration)
@@ -231,7 +231,7 @@ def scores_of(model: Model, triples: Triples) -> npt.NDArray[np.float64]:
 
 
 def finite_scores(model: Model, triples: Triples) -> npt.NDArray[np.float64]:
-    """Return the score of each triple, or raise an `InputError` where one is NaN or infinite."""
+    """Return the score of each triple; raise an `InputError` if one is NaN or infinite."""
     scores = scores_of(model, triples)
     wrong = np.flatnonzero(~np.isfinite(scores))
     if len(wrong):
@@ -241,9 +241,9 @@ def finite_scores(model: Model, triples: Triples) -> npt.NDArray[np.float64]:
 
 
 def best_threshold(scores: npt.NDArray[np.float64], labels: Labels) -> tuple[float, int]:
-    """Return the threshold under which the most triples are classified rightly, and how many these are.
+    """Return the threshold that classifies the most triples correctly, and how many these are.
 
-    Candidates lie half-way between neighbouring scores, below all and above all; of equally good ones the lowest is taken.
+    Candidates lie half-way between neighbouring scores, below all scores and above all; the lowest of equally good ones wins.
     """
     order = np.argsort(scores, kind="stable")
     ordered, signs = scores[order], labels[order].astype(np.int64)
@@ -256,7 +256,7 @@ def best_threshold(scores: npt.NDArray[np.float64], labels: Labels) -> tuple[flo
         return float(np.nextafter(ordered[-1], np.inf)), int(right[-1])
     below, above = float(ordered[best - 1]), float(ordered[best])
     middle = below / 2 + above / 2
-    return middle if middle > below else above, int(right[best])  # between neighbouring numbers there is no middle
+    return middle if middle > below else above, int(right[best])  # neighbouring floats have nothing between them
 
 
 def best_thresholds(
@@ -268,7 +268,7 @@ def best_thresholds(
 
 
 def accuracy(model: Model, triples: Triples, labels: Labels) -> float:
-    """Return the accuracy on labelled triples with the thresholds that are best on these very ones: for validation only."""
+    """Return the accuracy on labelled triples with the thresholds that are best on the same triples; for validation only."""
     scores = finite_scores(model, triples)
     right = 0
     for relation in np.unique(triples[:, 1]):
@@ -297,7 +297,7 @@ def _check(model: Model, graph: KnowledgeGraph, split: Split, seed: int, limit: 
 
 
 def check_sizes(model: Model, graph: KnowledgeGraph) -> None:
-    """Raise an `InputError` where a model cannot be of a graph."""
+    """Raise an `InputError` if a model and a graph differ in their number of entities or relations."""
     sizes = (len(graph.entities), len(graph.relations))
     if (model.num_entities, model.num_relations) != sizes:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The evaluation of a model on a split of its graph: ranks, measures by side, category and relation, and every single rank."""
+"""Link prediction on a split of a graph: measures by side, category and relation, and every single rank."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from transa.models import Model
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Where the true heads and tails of a split stand.
+    """The ranks of the true heads and tails of a split.
 
     Attributes
     ----------
     found
         The counts behind the ranks.
     model, graph
-        What was evaluated, and on what.
+        The model, and the graph it was evaluated on.
     split, known
-        The triples that were ranked, and the splits whose facts a filtered rank leaves out.
+        The split that was ranked, and the splits whose facts a filtered rank leaves out.
     population
-        How many triples the split has; more than were ranked where only a sample was asked for.
+        How many triples the split has; more than were ranked if this is a sample.
     seed
-        Of the sample.
+        Seed of the sample.
     """
 
     found: LinkPrediction
@@ -58,7 +58,7 @@ class Evaluation:
     def summary(
         self, *, filtered: bool = True, ties: Ties = "realistic", hits: Sequence[int] = HITS
     ) -> dict[str, dict[str, float]]:
-        """Return the measures for both, head and tail."""
+        """Return the measures for head, tail and both."""
         return self.found.summary(filtered=filtered, ties=ties, hits=hits)
 
     @cached_property
@@ -74,8 +74,8 @@ class Evaluation:
     def report(self, *, ties: Ties = "realistic", hits: Sequence[int] = HITS) -> dict[str, Any]:
         """Return everything as plain values: fractions, never percentages.
 
-        ``report[side][kind][measure]`` with side both, head or tail and kind raw or filtered; the same again in ``categories`` and
-        ``relations``.
+        ``report[side][kind][measure]`` is a measure, with both, head or tail as side and raw or filtered as kind. ``categories`` and
+        ``relations`` have the same for each category and relation.
         """
         relations = self.found.triples[:, 1]
         categories = np.array(self.relation_categories)[relations]
@@ -110,7 +110,7 @@ class Evaluation:
         }
 
     def _estimate(self, ties: Ties, hits: Sequence[int]) -> dict[str, Any] | None:
-        """Return 95 % intervals where only a sample was ranked: the two ranks of a triple are one observation."""
+        """Return 95 % intervals if only a sample was ranked. The two ranks of a triple count as one observation."""
         if self.population == len(self.found.triples):
             return None
         ranks = self.ranks(ties=ties)
@@ -123,10 +123,10 @@ class Evaluation:
         return {"population": self.population, "seed": self.seed, "confidence": 0.95, "filtered": intervals}
 
     def frame(self, answers: int = 0) -> pa.Table:
-        """Return every single rank as an Arrow table, two rows a triple.
+        """Return every single rank as an Arrow table, with two rows for each triple.
 
         Columns: head, relation, tail (keys), side, category, rank (filtered), raw_rank, optimistic_rank and pessimistic_rank
-        (filtered), score, and the best `answers` that are no known facts, with their scores.
+        (filtered), score, and the best `answers` that are not known facts, with their scores.
         """
         count = len(self.found.triples)
         heads, relations, tails = np.repeat(self.found.triples, len(SIDES), axis=0).T
@@ -188,14 +188,13 @@ def evaluate(
     split
         The triples to rank; those labelled false are left out.
     known
-        The splits whose facts a filtered rank leaves out: by default train, valid and test, but without test where another split is
-        ranked.
+        The splits whose facts a filtered rank leaves out: by default train and valid, and test if test is ranked.
     limit, seed
         Rank a random sample of this many triples.
     chunk
-        Entities at a time; the result does not depend on it.
+        Entities scored at a time; the result does not depend on it.
     callback
-        Called now and then with the number of ranks that have been found since.
+        Called now and then with the number of ranks found since the last call.
     """
     check_sizes(model, graph)
     if split not in SPLITS:

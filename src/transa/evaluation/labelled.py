@@ -1,4 +1,4 @@
-"""True and false triples of a split: as labelled in the source, or with false ones drawn."""
+"""True and false triples of a split: labelled in the source, or with false ones drawn at random."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LabelledTriples:
     labels
         1 (true) or -1 (false).
     sampled
-        Whether the false ones were drawn.
+        Whether the false triples were drawn.
     """
 
     triples: Triples
@@ -34,16 +34,16 @@ class LabelledTriples:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, split: Split, seed: int = 0) -> LabelledTriples:
-        """Return the labelled triples of a split, or where it has no labels its triples and as many false ones.
+        """Return the labelled triples of a split. If it has no labels, return its triples and as many false ones.
 
-        A false triple is a true one with the head or the tail replaced: the head with the probability of bern sampling on the
-        training triples. It is no triple of any split, since a fact under the label "false" would be wrong. Rows of the other splits
-        are avoided whatever their labels are, so that no label of test decides what is drawn for valid.
+        A false triple is a true one with the head or the tail replaced; the head with the probability of bern sampling on the
+        training triples. It is in no split, since labelling a fact as false would be wrong. Triples of the other splits are avoided
+        whatever their labels, so no label of test decides what is drawn for valid.
 
         Raises
         ------
         InputError
-            If a triple cannot be made false, since with any other entity on either side it is in the graph.
+            If a triple cannot be made false, because replacing either side by any entity gives a triple of the graph.
         """
         triples, labels = graph.triples(split), graph.labels(split)
         if labels is not None:
@@ -64,6 +64,6 @@ class LabelledTriples:
         return len(self.triples)
 
     def sample(self, size: int, seed: int = 0) -> LabelledTriples:
-        """Return `size` of the triples drawn without repetition, in their order; all of them where there are no more."""
+        """Return a random sample of `size` triples without repetition, in their order; or all if there are fewer."""
         chosen = np.sort(np.random.default_rng(seed).permutation(len(self))[:size])
         return LabelledTriples(self.triples[chosen], self.labels[chosen], self.sampled)

@@ -1,6 +1,6 @@
-"""Measures of decisions, and of how well values tell true from false.
+"""Measures of decisions, and of how well values separate true from false.
 
-Labels are 1 where something is true; anything else (-1, 0) is false. A measure that is not defined is None, never NaN.
+A label of 1 means true; anything else (-1, 0) means false. An undefined measure is None, never NaN.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ Values = npt.NDArray[np.float64]
 
 
 def decision_measures(labels: npt.NDArray[Any], decisions: npt.NDArray[Any]) -> dict[str, float | None]:
-    """Return accuracy, precision, recall and F1 of decisions, which are coded as the labels are.
+    """Return accuracy, precision, recall and F1 of decisions, which use the same codes as the labels.
 
-    Precision is None where nothing was said to be true, recall where nothing is, F1 where neither.
+    Precision is None if nothing was decided to be true, recall if nothing is true, F1 if both hold.
     """
     true, said = labels == 1, decisions == 1
     both, either = int((true & said).sum()), int((true | said).sum())
@@ -30,9 +30,9 @@ def decision_measures(labels: npt.NDArray[Any], decisions: npt.NDArray[Any]) -> 
 
 
 def roc_auc(labels: npt.NDArray[Any], values: Values) -> float | None:
-    """Return the area under the ROC curve: how often a true one has a higher value than a false one, ties counted half.
+    """Return the area under the ROC curve: how often a true item has a higher value than a false one, with ties counted half.
 
-    None where all are true or all are false.
+    It is None if all items are true or all are false.
     """
     true = labels == 1
     _, place = np.unique(values, return_inverse=True)
@@ -43,10 +43,10 @@ def roc_auc(labels: npt.NDArray[Any], values: Values) -> float | None:
 
 
 def average_precision(labels: npt.NDArray[Any], values: Values) -> float | None:
-    """Return the mean over the true ones of the precision among all with at least their value.
+    """Return the average precision: the mean over all true items of the precision among items with at least their value.
 
-    Equal values enter together. This is the step-wise area under the curve of precision against recall, not its trapezoid. None
-    where all are true or all are false.
+    Equal values enter together. This is the step-wise area under the precision-recall curve, without interpolation. It is None if all
+    items are true or all are false.
     """
     order = np.argsort(values, kind="stable")[::-1]
     ordered, true = values[order], labels[order] == 1
@@ -59,7 +59,7 @@ def average_precision(labels: npt.NDArray[Any], values: Values) -> float | None:
 
 
 def wilson_interval(right: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the score interval of Wilson (1927) for a share of which `right` of `total` were seen."""
+    """Return the score interval of Wilson (1927) for a share, given `right` successes in `total` trials."""
     from scipy.stats import binomtest
 
     if total == 0:

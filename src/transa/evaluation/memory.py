@@ -1,6 +1,6 @@
 """How much memory ranking needs; the formulas follow what the code allocates.
 
-``reliability/memory.py`` holds them against measured peaks.
+``reliability/memory.py`` compares them with measured peaks.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from transa.kernels.bounds import AXES
 from transa.memory import MemoryEstimate
 from transa.models import Model
 
-#: Bytes for each name of an entity or relation, and for each fact of an index while it is made.
+#: Bytes for each name of an entity or relation, and for each fact while its index is built.
 NAME, FACT = 150, 100
 
 
 def evaluation_memory(
     model: Model, graph: KnowledgeGraph, triples: int, chunk: int | None, width: int = 4
 ) -> MemoryEstimate:
-    """Return what ranking takes.
+    """Return the memory that ranking takes.
 
     Parameters
     ----------
     model
-        What ranks; its tables need not be there yet.
+        The model that ranks; it need not have its tables yet.
     graph, triples
         The graph, and how many of its triples are ranked.
     chunk
-        Entities that are scored at a time.
+        Entities scored at a time.
     width
         Bytes of a number: 4 for float32, 8 for float64.
     """
@@ -42,13 +42,13 @@ def evaluation_memory(
 
 
 def graph_bytes(graph: KnowledgeGraph) -> int:
-    """Return what the triples and the names of a graph take."""
+    """Return the bytes that the triples and names of a graph take."""
     triples = sum(graph.triples(split).nbytes for split in ("train", "valid", "test"))
     return triples + NAME * (len(graph.entities) + len(graph.relations))
 
 
 def ranking_bytes(model: Model, triples: int, chunk: int | None, width: int) -> int:
-    """Return what ranking takes beside the tables: with compiled kernels, or with torch."""
+    """Return the bytes that ranking takes beside the tables, with compiled kernels or with torch."""
     counted = 2 * 9 * 8 * triples
     table = model.num_entities * model.dim
     if model.kernel() is not None:

@@ -1,8 +1,8 @@
-"""What the training kernels take: read-only tuples of arrays and numbers.
+"""The arguments of the training kernels: read-only tuples of arrays and numbers.
 
-Every kernel takes its arguments in one order: the examples of a batch, the tables they are scored by, the objective or the step,
-then what it writes. Arrays that a kernel writes are plain arguments: inside a parallel loop, numba silently loses what is written
-to a field of a tuple. For the same reason kernels bind the fields they need to local names before their loops.
+Every kernel takes its arguments in one order: the examples of a batch, the tables to score them with, the objective or the step,
+then the arrays it writes. Those arrays are plain arguments: inside a parallel loop, numba silently loses what is written to a field of
+a tuple. For the same reason, kernels bind the fields they need to local names before their loops.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Tables(NamedTuple):
     vectors, num_entities
         Entities and relations in one table: entity i is row i, relation i is row num_entities + i.
     extra
-        Further rows of each relation, of shape (relations, rows, k): its metric or its normal. There may be none.
+        Extra rows of each relation, of shape (relations, rows, k): its metric or its normal. There may be none.
     weights
-        A factor of the score of each relation.
+        A factor on the score for each relation.
     """
 
     vectors: Array
@@ -53,14 +53,14 @@ class Tables(NamedTuple):
 
 
 class Objective(NamedTuple):
-    """The loss, by a code of `transa.kernels.codes`, its settings, and what it is a loss of.
+    """The loss with its settings, and how the scores enter it.
 
     Attributes
     ----------
     loss, margin, temperature, negligible
-        See `transa.kernels.losses`.
+        A code of `transa.kernels.codes`, and its settings; see `transa.kernels.losses`.
     root
-        Whether the square root of the score is taken.
+        Whether to take the square root of the score.
     soft_penalty
         The weight of soft constraints.
     """
@@ -74,16 +74,16 @@ class Objective(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of the optimiser; the last three hold one value for entities and one for relations.
+    """A step of the optimiser; the last three arrays hold one value for entities and one for relations.
 
     Attributes
     ----------
     optimizer
         A code of `transa.kernels.codes`.
     number
-        Of the step, from 1.
+        The number of the step, from 1.
     learning_rates, penalties, constraints
-        How far to go, the weight of the squared norm, and a code of the constraint.
+        The learning rate, the weight of the squared norm, and the code of the constraint.
     """
 
     optimizer: int

@@ -1,11 +1,14 @@
-"""Compiled kernels and where they are kept.
+"""The cache of compiled kernels on disk.
 
-Numba keeps compiled code beside its source, or in the user's cache where that folder cannot be written. It does so without regard to
-other processes: two that compile at once for different types may both take the next free name, and the index of one then leads to the
-code of the other. And it writes the index before the code: whoever is killed in between, or reads in between, may find under that name
-the code of an earlier version. Nor does it see that a function of another file, which the kernel is compiled with, has changed.
-`kernel` keeps code as numba does, but one process after the other, the code before the index, and none longer than any source of a
-kernel stays as it is.
+Numba keeps compiled code beside its source, or in the user's cache if that folder cannot be written. Its cache has three faults:
+
+- It ignores other processes. Two that compile at once for different types may both take the next free name, and the index of one then
+  leads to the code of the other.
+- It writes the index before the code. If a process is killed or another reads in between, it may find the code of an earlier version.
+- It does not notice changes in functions of other files that a kernel is compiled with.
+
+`kernel` keeps code as numba does, but one process writes at a time, the code before the index, and code is dropped when any source
+file of the kernels changes.
 """
 
 from __future__ import annotations
@@ -22,16 +25,16 @@ from filelock import FileLock
 from numba import config, njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-#: Seconds to wait for other processes that keep code; then it is not kept.
+#: Seconds to wait for other processes that write to the cache; after that, code is not kept.
 PATIENCE = 60.0
-#: Time and size of every source here. Code is of use as long as all are the same.
+#: Time and size of every source file here. Cached code is valid as long as all are the same.
 SOURCES = tuple((s.st_mtime, s.st_size) for s in (f.stat() for f in sorted(Path(__file__).parent.rglob("*.py"))))
 
 
 class CacheFile(IndexDataCacheFile):  # type: ignore[misc]
     """The files of one kernel: an index of types, and the code for each.
 
-    Code that cannot be read is as good as none, and code that cannot be kept is compiled again the next time: neither is an error.
+    Code that cannot be read counts as missing, and code that cannot be kept is compiled again the next time. Neither is an error.
     """
 
     def save(self, key: Any, data: Any) -> None:
@@ -55,11 +58,11 @@ class CacheFile(IndexDataCacheFile):  # type: ignore[misc]
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """The kept code of one kernel.
+    """The cache of one kernel.
 
-    A kernel may be made of functions that are handed to whatever defines it (see `transa.kernels.training`). Numba tells such
-    kernels apart by pickling these functions, which gives other bytes in every process. Here they go by their names, and the files
-    that hold them are looked at as the files of this package are.
+    A kernel may call functions that were passed to the function that defines it (see `transa.kernels.training`). Numba identifies
+    these by their pickled bytes, which differ in every process. This class identifies them by name and also watches the files that
+    define them.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -72,7 +75,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     @property
     def index(self) -> Path:
-        """Where the index of kept code stands."""
+        """The path of the index of cached code."""
         return Path(self._cache_file._index_path)
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
@@ -81,7 +84,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
 
 def _parts(function: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """Return the functions that were handed to the definition of a kernel, and to theirs."""
+    """Return the functions that a kernel calls through its closure, and those that they call in the same way."""
     found = []
     for cell in function.__closure__ or ():
         part = getattr(cell.cell_contents, "py_func", None)  # the Python function of a compiled one
@@ -91,14 +94,14 @@ def _parts(function: Callable[..., Any]) -> list[Callable[..., Any]]:
 
 
 def kernel(*, variant: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function as ``numba.njit(cache=True)`` does, and keep the code as this module says, where a folder can be written.
+    """Compile a function like ``numba.njit(cache=True)``, with the cache of this module if its folder can be written.
 
     Parameters
     ----------
     variant
-        Keeps the code of kernels apart that the same lines define.
+        Tells kernels apart that the same lines of code define.
     options
-        Those of `numba.njit`.
+        Options of `numba.njit`.
     """
 
     def compile_when_called(function: Callable[..., Any]) -> Any:
@@ -114,7 +117,7 @@ def kernel(*, variant: str | None = None, **options: Any) -> Callable[[Callable[
 
 
 def is_kept(compiled: Any) -> bool:
-    """Tell whether the code of a kernel has been kept on this machine before, so that it need not be compiled."""
+    """Tell whether the cache holds a kernel, so that it need not be compiled."""
     cache = getattr(compiled, "_cache", None)
     return config.DISABLE_JIT or (isinstance(cache, KernelCache) and cache.index.exists())
 

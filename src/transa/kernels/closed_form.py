@@ -1,7 +1,7 @@
-"""W_r from its closed form, sum |e'||e'|^T - sum |e||e|^T over the corrupted and true triples of a relation.
+"""The closed form of W_r: sum |e'||e'|^T - sum |e||e|^T over the corrupted and true triples of a relation.
 
-With the residuals of triples as the rows of A and those of their corruptions as A', A'^T A' - A^T A is the symmetric part of
-(A' - A)^T (A' + A): 2 k^2 operations a pair.
+If the rows of A are the residuals of triples and the rows of A' those of their corruptions, A'^T A' - A^T A is the symmetric part of
+(A' - A)^T (A' + A). That takes 2 k^2 operations for each pair.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from transa.kernels.facts import Candidates, corrupt_one
 from transa.kernels.random import draw
 from transa.kernels.scores import FAST
 
-#: Triples whose pairs are multiplied at once.
+#: How many triples are multiplied at once, with their negatives.
 CHUNK = 256
 
 
 class ClosedForm(NamedTuple):
-    """How the closed form of W_r is computed.
+    """How to compute the closed form of W_r.
 
     Attributes
     ----------
     absolute
-        Take |e| (TransA) in place of e (Adaptive Metric).
+        Use |e| (TransA) instead of e (Adaptive Metric).
     violating, margin, root
-        Count only pairs whose negative scores within the margin under the W_r before; `root`: by the square roots of the scores.
+        Count only pairs whose negative scores within the margin under the previous W_r; with `root`, take square roots of the scores.
     negatives
         Corruptions of each triple.
     """
@@ -48,9 +48,9 @@ class SortedTriples(NamedTuple):
     Attributes
     ----------
     triples, spans
-        With the spans of `transa.kernels.facts.corrupt_pairs`.
+        The triples, and their spans as in `transa.kernels.facts.corrupt_pairs`.
     offsets
-        The triples of relation r are ``offsets[r]`` to ``offsets[r + 1]``.
+        The triples of relation r are rows ``offsets[r]`` to ``offsets[r + 1]``.
     """
 
     triples: npt.NDArray[np.int32]
@@ -67,20 +67,20 @@ def closed_form(
     vectors: Array,
     metric: Array,
 ) -> None:
-    """Replace each W_r by the mean over its negatives of sum |e'||e'|^T - sum |e||e|^T over its triples.
+    """Set each W_r to sum |e'||e'|^T - sum |e||e|^T over its triples, averaged over the negatives of a triple.
 
-    A pair's share is the symmetric part of (|e'| - |e|)(|e'| + |e|)^T: one outer product in place of two.
+    A pair adds the symmetric part of (|e'| - |e|)(|e'| + |e|)^T: one outer product instead of two.
 
     Parameters
     ----------
     how
         See `ClosedForm`.
     triples, order
-        The training triples, and in which order relations are taken; threads get even parts of it.
+        The training triples, and the order in which relations are processed; threads get equal parts of it.
     key, candidates
-        For the corruptions, drawn anew.
+        For drawing new corruptions.
     vectors, metric
-        The parameters; `metric` is overwritten, and the W_r of a relation without triples becomes 0.
+        The parameters. `metric` is overwritten; the W_r of a relation without triples becomes 0.
     """
     _closed_form(how, triples, order, key, candidates, vectors, metric)
 
@@ -141,17 +141,17 @@ def finish_metric(
     Parameters
     ----------
     metric, counts
-        The closed form of each relation and the number of its triples. A relation without any gets the prior.
+        The closed form of each relation, and the number of its triples. A relation without triples gets the prior.
     columns
-        Add the identity, scale every column to norm 1 and take the symmetric part, which is all that f_r sees; nothing else.
+        Add the identity, scale every column to norm 1 and keep the symmetric part, which is all that f_r sees. Ignore `scale`.
     clip
         Set negative entries to 0.
     scale
-        Multiply by this.
+        Multiply by this factor.
     mean
-        If above 0, scale to this mean of the diagonal instead; a matrix without a trace becomes the prior.
+        If above 0, scale to this mean of the diagonal instead; a matrix whose trace is not positive becomes the prior.
     shrinkage, ones
-        Mix with the prior, the identity or all ones (times `mean`), in the proportion counts : shrinkage.
+        Mix with the prior (the identity or all ones, times `mean`) in the proportion counts : shrinkage.
     """
     _finish_metric(metric, counts, columns, clip, scale, mean, shrinkage, ones)
 

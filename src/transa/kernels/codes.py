@@ -1,15 +1,15 @@
-"""What the numbers mean by which kernels choose: names here, without the compiler that kernels need."""
+"""The codes that tell kernels which score, loss, optimiser or constraint to use. Importing this module does not import numba."""
 
-#: Scores of a residual e = h + r - t. The last two work on groups of triples of one relation, as matrix products.
+#: Scores of a residual e = h + r - t. The last two score groups of triples of one relation as matrix products.
 L1, L2, SQUARED_L2, DIAGONAL, LOW_RANK, FULL, PSD = range(7)
 
-#: How far from orthogonal a translation and the normal of its hyperplane may be: TransH's epsilon, which its paper does not print.
+#: TransH's epsilon: how far from orthogonal a translation and the normal of its hyperplane may be. The paper does not print its value.
 TILT = 0.1
 
 #: Losses of a positive and its negatives.
 MARGIN, LOGISTIC, SELF_ADVERSARIAL, SOFTMAX = range(4)
 
-#: Optimisers: Adagrad with one sum of squares a row, or one an entry; Adam on the rows touched.
+#: Optimisers: Adagrad with one sum of squares per row or per entry; Adam on the rows that a batch touches.
 SGD, ADAGRAD_ROW, ADAGRAD, ADAM = range(4)
 ADAGRAD_EPSILON = 1e-10
 BETA1, BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-8

@@ -1,4 +1,4 @@
-"""Look-ups in the known-facts index, and the corruption that must avoid what it holds."""
+"""Lookups in the index of known facts, and corruption that avoids these facts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _contains(queries, offsets, answers, asked, wanted):
 def known_among(
     spans: Array, start: int, stop: int, heads: Array, tails: Array, entities: Array, known: npt.NDArray[np.bool_]
 ) -> None:
-    """Tell which of some entities are known heads (``known[0]``) and known tails (``known[1]``) of rows `start` to `stop`."""
+    """Tell which `entities` are known heads (``known[0]``) and known tails (``known[1]``) for rows `start` to `stop`."""
     _known_among(spans, start, stop, heads, tails, entities, known)
 
 
@@ -63,9 +63,9 @@ def _known_among(spans, start, stop, heads, tails, entities, known):
 
 @njit(forceinline=True)
 def absent(answers, start, stop, index):
-    """Return the number at position `index` of those that are not in the sorted, distinct ``answers[start:stop]``.
+    """Return the number at position `index` among all numbers that are not in the sorted, distinct ``answers[start:stop]``.
 
-    Before ``answers[j]`` there are ``answers[j] - (j - start)`` absent numbers; the search finds how many answers come first.
+    ``answers[j] - (j - start)`` absent numbers are below ``answers[j]``. A binary search finds how many answers are below the result.
     """
     low, high = start, stop
     while low < high:
@@ -78,18 +78,18 @@ def absent(answers, start, stop, index):
 
 
 class Candidates(NamedTuple):
-    """What corruption draws from.
+    """The entities that corruption draws from.
 
     Attributes
     ----------
     head_probability
-        Of each relation, that the head is replaced.
+        For each relation, the probability that the head is replaced.
     num_entities, heads, tails
         The known facts: their answers, as in `transa.data.KnownFacts`.
     head_offsets, head_pool, tail_offsets, tail_pool
-        The entities that may replace a head or tail of relation r are ``pool[offsets[r]:offsets[r + 1]]``; empty pools: all entities.
+        The entities that may replace a head or tail of relation r are ``pool[offsets[r]:offsets[r + 1]]``, or all if pools are empty.
     head_places, tail_places
-        For each answer its place in the pool of its relation.
+        For each answer, its position in the pool of its relation.
     """
 
     head_probability: Array
@@ -106,16 +106,16 @@ class Candidates(NamedTuple):
 
 @njit(forceinline=True)
 def corrupt_one(bits, relation, head_start, head_stop, tail_start, tail_stop, candidates):
-    """Choose a side and an entity for it that makes no known triple, in one draw.
+    """Choose in one draw a side and an entity for it that makes no known triple.
 
-    The entity is uniform over all that are allowed: the same distribution as drawing until the result is unknown, but with no
-    loop that might not end. A side on which every candidate is known gives way to the other; where that holds for both, all
-    entities are candidates.
+    The entity is uniform over all allowed ones. Drawing until the result is unknown has the same distribution, but its loop might not
+    end. If every candidate for a side makes a known triple, the other side is replaced; if that holds for both sides, all entities
+    become candidates.
 
     Returns
     -------
     tuple of bool and int
-        Whether the head is replaced, and by which entity (-1: every corruption on both sides is known).
+        Whether the head is replaced, and by which entity (-1 if every corruption of both sides is known).
     """
     replace_head = unit(bits) < candidates.head_probability[relation]
     if len(candidates.head_pool):
@@ -160,13 +160,13 @@ def corrupt_pairs(
     triples
         Rows of (head, relation, tail).
     spans
-        For each triple, where its known heads start and stop in the index of heads, and its known tails in that of tails.
+        For each triple, where its known heads start and stop in the index of heads, and its known tails in the index of tails.
     first, key
-        The counter of the first of these triples, and the sequence of random numbers.
+        The counter of the first of these triples, and the key of the random numbers.
     candidates
-        What is drawn from.
+        The entities to draw from.
     entities, at_head
-        Results, of shape (triples, negatives). An entity of -1 marks a triple of which every corruption is known.
+        Results, of shape (triples, negatives). The entity is -1 if every corruption of the triple is known.
     """
     _corrupt_pairs(triples, spans, start, stop, first, key, candidates, entities, at_head)
 

@@ -1,8 +1,8 @@
-"""Training under the full metric, on groups of triples of one relation, as matrix products.
+"""Training under a full metric, with matrix products over groups of triples of one relation.
 
-A score |e|^T W |e| costs 2 k^2 operations, and W alone (160 KB at k = 200) does not fit the innermost cache. So triples of one
-relation are taken together: with their residuals as the rows of A, one product A W gives the scores (the sums of A * AW along the
-rows) and the gradients (2 AW with the signs of e), 2 k^2 operations a residual.
+A score |e|^T W |e| costs 2 k^2 operations, and W alone (160 KB at k = 200) does not fit the innermost cache. So the kernels process
+triples of one relation together. If the rows of A are their residuals, one product A W gives the scores (the sums of A * AW along the
+rows) and the gradients (2 AW with the signs of e), with 2 k^2 operations for each residual.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ def grouped_gradient_phase(
     violations: npt.NDArray[np.int64],
     active: npt.NDArray[np.bool_],
 ) -> None:
-    """Phase one of a batch (see `transa.kernels.training.gradient_phase`) under the full metric.
+    """Compute the gradients of a batch under the full metric: phase one, as in `transa.kernels.training.gradient_phase`.
 
     Parameters
     ----------
     groups, order
-        Rows ``groups[g]`` to ``groups[g + 1]`` of the triples have one relation; the order in which groups are taken, of which threads
-        get even parts.
+        Rows ``groups[g]`` to ``groups[g + 1]`` of the triples have the same relation. Groups are processed in this order; threads get
+        equal parts of it.
     absolute
-        Whether the metric weighs |e| in place of e.
+        Whether the metric weighs |e| instead of e.
     examples, tables, objective
         See `transa.kernels.arguments`; ``tables.extra`` holds the metrics.
     scores, factors, gradients, losses, violations, active
-        Results, as those of `gradient_phase`.
+        Results, as in `gradient_phase`.
     """
     _grouped_gradient_phase(
         groups, order, absolute, examples, tables, objective, scores, factors, gradients, losses, violations, active
@@ -122,10 +122,10 @@ def hinge_gradient_phase(
     violations: npt.NDArray[np.int64],
     active: npt.NDArray[np.bool_],
 ) -> None:
-    """As `grouped_gradient_phase`, for the margin loss on f_r itself, with fewer operations.
+    """Do the work of `grouped_gradient_phase` with fewer operations, for the margin loss on f_r itself.
 
-    f' - f = (|e'| - |e|)^T W (|e'| + |e|) needs one product a pair, and only the pairs that violate need the second, of |e'| + |e|,
-    from which W|e| and W|e'| follow.
+    f' - f = (|e'| - |e|)^T W (|e'| + |e|) needs one matrix product for each pair. Only pairs that violate the margin need a second one,
+    of |e'| + |e|, from which W|e| and W|e'| follow.
     """
     _hinge_gradient_phase(
         groups, order, absolute, examples, tables, objective, factors, gradients, losses, violations, active
@@ -204,6 +204,6 @@ def _hinge_gradient_phase(
 
 @njit(forceinline=True)
 def _ends(triples, t, negatives, at_head, b, j):
-    """Head and tail of a triple, and of its negative `j`."""
+    """Return head and tail of a triple, and of its negative `j`."""
     head, tail, entity = np.int64(triples[t, 0]), np.int64(triples[t, 2]), np.int64(negatives[b, j])
     return (head, tail, entity, tail) if at_head[b, j] else (head, tail, head, entity)

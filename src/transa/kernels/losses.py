@@ -1,6 +1,6 @@
-"""Losses of one positive and its negatives, as factors on the derivatives of their scores.
+"""Losses of one positive and its negatives, with their derivatives with respect to the scores.
 
-`loss` chooses:
+The codes of losses:
 
 ====  =====================================================================================================
 code  loss of a positive f and negatives f_j (a dissimilarity: lower is better), with margin gamma
@@ -8,7 +8,7 @@ code  loss of a positive f and negatives f_j (a dissimilarity: lower is better),
 0     margin: sum_j [f + gamma - f_j]_+
 1     logistic: softplus(f - gamma) + mean_j softplus(gamma - f_j)
 2     self-adversarial: the mean weighted by softmax_j(-temperature f_j), the weights taken as constants
-3     softmax: cross-entropy of -temperature (f, f_1, ..., f_K), the positive being the right answer
+3     softmax: cross-entropy of -temperature (f, f_1, ..., f_K), with the positive as the right answer
 ====  =====================================================================================================
 """
 
@@ -22,7 +22,7 @@ from transa.kernels.codes import LOGISTIC, MARGIN, SOFTMAX
 
 @njit(forceinline=True)
 def _softplus_and_sigmoid(x):
-    """Return log(1 + e^x) and its derivative, by one exponential; where that is small, three terms of the logarithm leave no error."""
+    """Return log(1 + e^x) and its derivative, with one exponential. If that is small, three terms of the logarithm are exact enough."""
     small = np.exp(-abs(x))
     log = small * (1.0 - small * (0.5 - small / 3.0)) if small < 1e-5 else np.log1p(small)
     return max(x, 0.0) + log, (1.0 if x >= 0 else small) / (1.0 + small)
@@ -30,15 +30,15 @@ def _softplus_and_sigmoid(x):
 
 @njit(forceinline=True)
 def loss_and_factors(loss, margin, temperature, negligible, scores, factors, b):
-    """Write the derivatives of the loss by ``scores[b]`` (the positive first) to ``factors[b]``.
+    """Write the derivatives of the loss with respect to ``scores[b]`` (the positive first) to ``factors[b]``.
 
-    Those of negatives that are below `negligible` times the largest are set to 0 (not with the margin loss, where all are alike).
+    Derivatives for negatives below `negligible` times the largest are set to 0, except with the margin loss, where all are alike.
 
     Returns
     -------
     tuple of float, int and bool
-        The loss; how many negatives violate, that is, score within the margin (margin loss) or no worse than the positive (others);
-        and whether any derivative is not 0.
+        The loss; how many negatives violate, that is, score within the margin (margin loss) or no worse than the positive (other
+        losses); and whether any derivative is not 0.
     """
     count = scores.shape[1]
     positive = np.float64(scores[b, 0])

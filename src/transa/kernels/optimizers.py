@@ -1,6 +1,6 @@
 """One step of an optimiser on one row of a parameter table.
 
-Optimisers and constraints go by the numbers of `transa.kernels.codes`.
+`transa.kernels.codes` defines the codes of optimisers and constraints.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from transa.kernels.scores import FAST
 
 @njit(fastmath=FAST, forceinline=True)
 def update_row(optimizer, learning_rate, penalty, constraint, step, values, row, gradients, place, first, second):
-    """Move ``values[row]`` against ``gradients[place]`` and the derivative of penalty * |row|^2, then bring it into the constraint.
+    """Move ``values[row]`` against ``gradients[place]`` and the gradient of penalty * |row|^2, then project it onto the constraint.
 
     Parameters
     ----------
     optimizer, learning_rate, penalty, constraint
-        What to do; learning rate and penalty in the type of the values.
+        How to step; learning rate and penalty have the type of the values.
     step
-        The number of this step, from 1 (Adam).
+        The number of this step, from 1; Adam needs it.
     values, row, gradients, place
-        The parameters, changed in place, and the derivative of the loss, which is used up.
+        The parameters, changed in place, and the gradient of the loss, which is overwritten.
     first, second
-        State of the same number of rows: the sum of squares (Adagrad) or first moment (Adam), and the second moment (Adam).
+        The state, with one row for each row of `values`: sums of squares (Adagrad) or first moments (Adam), and second moments (Adam).
     """
     size = values.shape[1]
     one = values.dtype.type(1)

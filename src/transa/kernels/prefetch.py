@@ -1,7 +1,7 @@
 """Asking the processor to fetch a row before it is needed.
 
-Training touches rows in random order, so that most of its time would be spent waiting for memory. A prefetch names the row a few
-triples ahead and costs one instruction per cache line; it changes no result.
+Training touches rows in random order and would spend most of its time waiting for memory. A prefetch names the row a few triples
+ahead and costs one instruction per cache line. It changes no result.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from numba.extending import intrinsic
 
 #: Bytes of a cache line.
 LINE = 64
-#: How many triples ahead rows are fetched.
+#: How many triples ahead to fetch rows.
 AHEAD = 3
 
 
 @intrinsic
 def prefetch_row(typing_context, array, row):
-    """Fetch the beginning of ``array[row]`` (a contiguous two-dimensional array): its first four cache lines, which starts the
-    processor's own prefetching of the rest.
+    """Fetch the first four cache lines of ``array[row]``; the processor then fetches the rest by itself.
+
+    `array` is contiguous and two-dimensional.
     """
     signature = types.void(array, row)
 

@@ -1,7 +1,7 @@
-"""What random numbers are drawn for.
+"""The purposes for which random numbers are drawn.
 
-Each purpose has a sequence of its own for the same seed (`transa.kernels.random.stream`), so all numbers here differ. Those that are
-given stay as they are: another number draws other corruptions, and a training run would not repeat.
+Each purpose has its own sequence for the same seed (`transa.kernels.random.stream`), so all numbers here differ. Never change one: a
+training run would draw other negatives and not repeat.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ CORRUPTION: Final = 1
 SHUFFLE: Final = 2
 #: The order of groups of triples that have the same relation.
 GROUP: Final = 3
-#: Negatives from which TransA's metric is computed in closed form.
+#: Negatives for the closed form of TransA's metric.
 CLOSED_FORM: Final = 4
-#: Negatives of training that all triples of a batch share.
+#: Negatives that all triples of a batch share.
 SHARED_NEGATIVES: Final = 5
-#: Negatives with which new entities are placed among trained ones.
+#: Negatives for placing new entities among trained ones.
 PLACEMENT: Final = 6
 #: False triples of a split without labels.
 FALSE_TRIPLES: Final = 8

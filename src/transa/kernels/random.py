@@ -1,8 +1,8 @@
-"""Random numbers counted, not streamed.
+"""Counter-based random numbers.
 
-A number is a function of a key and a counter, so that no thread owns a stream: whoever needs the number at position `i`
-computes it, and the result is the same for any number of threads and any order of work. The mixing function is the finaliser of
-SplitMix64 (Steele, Lea, Flood 2014), applied to the key and the counter in turn.
+A number is a function of a key and a counter, so threads need no state: any thread can compute the number at position `i`, and the
+result is the same for any number of threads and any order of work. The mixing function is the finaliser of SplitMix64 (Steele, Lea,
+Flood 2014), applied to the key and then to the counter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def mix(state):
 
 @njit(uint64(uint64, uint64), forceinline=True)
 def draw(key, counter):
-    """Return the 64 random bits at position `counter` of the sequence named by `key`."""
+    """Return the 64 random bits at position `counter` of the sequence of `key`."""
     return mix(mix(key + GOLDEN) + (counter + np.uint64(1)) * GOLDEN)
 
 
@@ -47,7 +47,7 @@ def unit(bits):
 
 
 def stream(seed: int, purpose: int, index: int) -> np.uint64:
-    """Return the key of a sequence of its own for a seed, a purpose (say, corruption) and an index (say, the epoch)."""
+    """Return the key of the sequence for a seed, a purpose (say, corruption) and an index (say, the epoch)."""
     return np.uint64(_stream(seed, purpose, index))
 
 
@@ -58,11 +58,11 @@ def _stream(seed, purpose, index):
 
 @njit(forceinline=True)
 def shuffled_position(position, count, half, key):
-    """Return where `position` goes in the permutation of 0 .. count - 1 that `key` names.
+    """Return where `position` goes in the permutation of 0 .. count - 1 that `key` selects.
 
-    A Feistel network of four rounds permutes the numbers of 2 * `half` bits, the fewest that hold `count`; what it sends beyond
-    `count` it sends on until it lands below, which takes fewer than four tries on average. So a shuffle needs no memory and any
-    part of it can be had by any thread.
+    A Feistel network of four rounds permutes the numbers of 2 * `half` bits, the fewest bits that hold `count`. A result of `count` or
+    more goes through the network again until it is below, which takes fewer than four passes on average. So a shuffle needs no memory,
+    and any thread can compute any part of it.
     """
     mask = (np.uint64(1) << half) - np.uint64(1)
     value = np.uint64(position)
@@ -77,7 +77,7 @@ def shuffled_position(position, count, half, key):
 
 @njit(forceinline=True)
 def half_bits(count):
-    """Return half the number of bits, rounded up, that the numbers below `count` need."""
+    """Return half the number of bits, rounded up, that numbers below `count` need."""
     half = np.uint64(1)
     while (np.uint64(1) << (2 * half)) < np.uint64(count):
         half += np.uint64(1)

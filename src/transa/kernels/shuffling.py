@@ -1,4 +1,4 @@
-"""The order of an epoch: a permutation that is computed, not drawn, and triples laid out in it."""
+"""The order of an epoch: compute a permutation, and copy the triples in its order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transa.kernels.random import half_bits, shuffled_position
 
 
 def shuffle(key: np.uint64, order: npt.NDArray[np.int64]) -> None:
-    """Fill `order` with the permutation that `key` names."""
+    """Fill `order` with the permutation that `key` selects."""
     _shuffle(key, order)
 
 
@@ -24,7 +24,7 @@ def _shuffle(key, order):
 
 
 def arrange(triples: Array, spans: Array, order: npt.NDArray[np.int64], to_triples: Array, to_spans: Array) -> None:
-    """Lay out triples and what goes with them in an order."""
+    """Copy triples and their spans in an order."""
     _arrange(triples, spans, order, to_triples, to_spans)
 
 

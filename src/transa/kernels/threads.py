@@ -1,4 +1,4 @@
-"""Threads: how many, and that libraries do not start more of their own inside ours."""
+"""How many threads to use, and how to keep libraries from starting their own inside ours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transa.errors import InputError
 
 
 def set_threads(threads: int | None) -> int:
-    """Use this many threads in kernels and torch, by default all processors; return how many."""
+    """Set the number of threads for kernels and torch, by default one for each processor, and return it."""
     import numba
     import torch
 
@@ -29,15 +29,15 @@ def set_threads(threads: int | None) -> int:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep matrix products inside parallel kernels to the thread they are called from."""
-    import scipy.linalg.cython_blas  # noqa: F401  (kernels call it; it must be loaded for its threads to be limited)
+    """Make matrix products inside parallel kernels run on the thread that calls them."""
+    import scipy.linalg.cython_blas  # noqa: F401  (kernels call it, and its threads can only be limited once it is loaded)
 
     with threadpool_limits(1, user_api="blas"):
         yield
 
 
 def dealt(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return an order of work that a parallel loop cuts into even parts: the largest are dealt out in turn, as cards."""
+    """Return an order of work that a parallel loop divides evenly: threads get tasks in turn, largest first, like dealt cards."""
     import numba
 
     hands = numba.get_num_threads()

@@ -1,13 +1,13 @@
-"""One batch of training by rows, without leaving the processor's caches.
+"""Training on one batch, row by row, within the processor's caches.
 
-The deterministic way has two phases. In the first, every thread takes some of the batch's positives, reads the parameters as they were
-before the batch and writes the gradient of each row that a positive touches. In the second, every thread owns some of the rows, adds
-up their gradients in the order of the batch and takes one step on each. No row has two writers and no sum depends on who computes it,
-so the result is the same for any number of threads. The lock-free way takes the steps at once, positive by positive, from all
-threads; rows may be read while they change, and the result depends on chance.
+Deterministic training has two phases. In the first, every thread takes some of the batch's positives, reads the parameters as they were
+before the batch, and writes the gradient of each row that a positive touches. In the second, every thread owns some of the rows, adds
+up their gradients in the order of the batch, and takes one step on each. No two threads write the same row, and no sum depends on the
+thread that computes it, so the result is the same for any number of threads. Lock-free training takes steps at once, positive by
+positive, from all threads; rows may be read while they change, and the result depends on chance.
 
-A positive with K negatives of dimension k costs 1 + K scores, the gradients of those that matter, 3 + K rows written and read back,
-and at most as many rows updated.
+A positive with K negatives costs 1 + K scores, the gradients of those that matter, 3 + K rows written and read back, and at most as
+many rows updated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from transa.kernels.optimizers import update_row
 from transa.kernels.prefetch import AHEAD, prefetch_row
 from transa.kernels.scores import FAST, RowScore
 
-#: Positives that a thread takes at a time without locks.
+#: Positives that a thread takes at a time in lock-free training.
 CHUNK = 256
 
 
@@ -43,21 +43,21 @@ def gradient_phase(
     violations: npt.NDArray[np.int64],
     active: npt.NDArray[np.bool_],
 ) -> None:
-    """Phase one: write the gradients of a batch's positives, each into its own part of the buffers.
+    """Write the gradients of a batch's positives, each into its own part of the buffers: phase one.
 
     Parameters
     ----------
     score
-        What is trained.
+        The score to train.
     examples, tables, objective
         See `transa.kernels.arguments`.
     scores, factors
-        Of shape (positives, 1 + K): the scores of each positive and its negatives, and the derivatives of the loss by them.
+        Of shape (positives, 1 + K): the scores of each positive and its negatives, and the derivatives of the loss in these scores.
     gradients, extra_gradients
-        3 + K rows for each positive (see `transa.kernels.scores.add_gradients`), and the gradient by the further rows of its
-        relation. Of a positive that is not active they mean nothing.
+        3 + K rows for each positive (see `transa.kernels.scores.add_gradients`), and the gradient with respect to the extra rows of
+        its relation. They are undefined for a positive that is not active.
     losses, violations, active
-        Of each positive: the loss, how many negatives violate, and whether there is any gradient.
+        For each positive: the loss, how many negatives violate, and whether there is any gradient.
     """
     compiled_phases(score)[0](
         examples, tables, objective, scores, factors, gradients, extra_gradients, losses, violations, active
@@ -75,10 +75,9 @@ def lock_free_phase(
     first: Array,
     second: Array,
 ) -> None:
-    """Compute gradients and take steps together, positive by positive, in chunks that run side by side.
+    """Compute gradients and take steps positive by positive, with chunks of positives in parallel.
 
-    ``tables.vectors`` is changed in place, with the state `first` and `second` of the optimiser; further rows of relations are not
-    learned.
+    ``tables.vectors`` and the optimiser's state, `first` and `second`, are changed in place. Extra rows of relations are not learned.
     """
     compiled_phases(score)[1](examples, tables, objective, step, losses, violations, tables.vectors, first, second)
 

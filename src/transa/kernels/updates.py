@@ -1,4 +1,4 @@
-"""Phase two of a batch (see `transa.kernels.training`): gradients are brought together by rows, and each row takes one step."""
+"""Phase two of a batch (see `transa.kernels.training`): add up the gradients of each row and take one step on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transa.kernels.losses import loss_and_factors
 from transa.kernels.optimizers import update_row
 from transa.kernels.scores import FAST
 
-#: Rows that lie together in memory (here 8) have the same owner, which keeps cache lines from going back and forth.
+#: 2^NEIGHBOURS rows that are adjacent in memory have the same owner, so that threads do not compete for cache lines.
 NEIGHBOURS = 3
 
 
@@ -24,7 +24,7 @@ def loss_gradients(
     violations: npt.NDArray[np.int64],
     active: npt.NDArray[np.bool_],
 ) -> None:
-    """Write the loss of each positive, and its derivatives by the scores of the positive and its negatives.
+    """Write the loss of each positive, and its derivatives with respect to the scores of the positive and its negatives.
 
     The arrays are those of `transa.kernels.training.gradient_phase`, cut to the size of the batch.
     """
@@ -41,9 +41,9 @@ def _loss_gradients(objective, scores, factors, losses, violations, active):
 
 
 def scatter_gradients(at_head: npt.NDArray[np.bool_], by_head: Array, by_tail: Array, gradients: Array) -> None:
-    """Bring the gradients by both ends of positives and negatives to the rows of `gradients`.
+    """Add the gradients with respect to heads and tails to the rows of `gradients` they belong to.
 
-    Rows b (1 + K) of `by_head` and `by_tail` are those of positive b, and its K negatives follow. The row of a relation is left alone.
+    Row b (1 + K) of `by_head` and `by_tail` is positive b, and its K negatives follow. Rows of relations are left alone.
     """
     _scatter_gradients(at_head, by_head, by_tail, gradients)
 
@@ -84,14 +84,14 @@ def update_vectors(
     Parameters
     ----------
     examples, num_entities, step
-        The batch, the number of entities and how to step.
+        The batch, the number of entities, and how to step.
     factors, active, gradients
-        What phase one wrote. Gradients are used up: the sum of a row stands in the place of its first gradient.
+        The output of phase one. Gradients are overwritten: the sum for a row replaces its first gradient.
     slots, touched
-        Scratch: for each row the number of that place, otherwise -1; and room for the rows of each part. There are as many parts as
-        `touched` has rows.
+        Scratch: for each row of the table the position of its sum, otherwise -1; and the rows that each part touches. There are as
+        many parts as `touched` has rows.
     vectors, first, second
-        The table, which need not have rows of relations, and the state of the optimiser.
+        The table, with or without rows of relations, and the state of the optimiser.
     """
     _update_vectors(examples, num_entities, step, factors, active, gradients, slots, touched, vectors, first, second)
 
@@ -156,16 +156,16 @@ def update_relations(
     first: Array,
     second: Array,
 ) -> None:
-    """Add up gradients by relation, in their order, and take one step on each row of a table of relations.
+    """Add up the gradients of each relation in their order, and take one step on its row of a table.
 
     Parameters
     ----------
     relations, active, gradients
-        The relation of each row of `gradients`, and which of these rows hold a gradient. They are used up.
+        The relation of each row of `gradients`, and which of these rows hold a gradient. Gradients are overwritten.
     step
-        How to step; the first value of each pair counts.
+        How to step; of each array, the first value counts.
     parts
-        Into how many parts the work is cut.
+        How many parts to divide the work into.
     slots
         Scratch, -1 for each relation.
     table, first, second
@@ -210,5 +210,5 @@ def _update_relations(relations, step, active, parts, gradients, slots, table, f
 
 @njit(forceinline=True)
 def _owner(row, parts):
-    """Return which part a row belongs to: evenly spread, without a division."""
+    """Return the part that owns a row; rows are spread evenly, without a division."""
     return (((row >> NEIGHBOURS) * 2654435769) & 0xFFFFFFFF) * parts >> 32

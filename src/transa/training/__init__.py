@@ -1,4 +1,4 @@
-"""Training: one loop, two engines."""
+"""Training: one loop over epochs, and the engines that train them."""
 
 from transa.training.progress import Options, Progress, Stopped, TrainingError
 from transa.training.recipe import Recipe, recipe_from

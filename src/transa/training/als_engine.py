@@ -1,4 +1,4 @@
-"""The engine of RESCAL's alternating least squares: sweeps over the sparse tensor of all triples, without corruptions."""
+"""The engine that trains RESCAL by alternating least squares, in sweeps over the sparse tensor of all triples, without negatives."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from transa.training.recipe import Recipe
 class ALSEngine:
     """Minimises ``1/2 sum_r |X_r - A W_r A^T|^2 + 1/2 lambda_A |A|^2 + 1/2 lambda_R sum_r |W_r|^2`` (Nickel et al. 2011).
 
-    X_r is the 0-1 matrix of a relation's training pairs. An epoch solves for A, as if the A to its right were another one, and then
-    exactly for every W_r. All state is in the model, and nothing is random, so that a run is taken up from its tables alone.
+    X_r is the 0-1 matrix of a relation's training pairs. An epoch first solves for A with A^T held fixed, then exactly for every W_r.
+    All state is in the model and nothing is random, so a run resumes from its tables alone.
 
     Parameters
     ----------
     model, graph, recipe
-        What to train, on what; of the recipe `penalty` (lambda_A) and `table_penalty` (lambda_R) count.
+        What to train and on what. The engine reads `penalty` (lambda_A) and `table_penalty` (lambda_R) of the recipe.
     """
 
     name = "als"
@@ -42,7 +42,7 @@ class ALSEngine:
             self.slices.append(csr_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=shape))
 
     def train_epoch(self, number: int) -> EpochReport:
-        """Go once over A and all W_r."""
+        """Solve once for A and for all W_r."""
         with one_blas_thread():
             entities = self.model.entity.vector.numpy()
             matrices = self.model.relation.matrix.numpy()
@@ -62,7 +62,7 @@ class ALSEngine:
         return EpochReport(loss / 2 / len(self.epoch_batches), 0.0)
 
     def _solve_entities(self, vectors: np.ndarray, matrices: np.ndarray) -> np.ndarray:
-        """Return A from the normal equations in which the products A W_r and A W_r^T are those of the A before."""
+        """Return A from the normal equations; their products A W_r and A W_r^T use the previous A."""
         size = vectors.shape[1]
         gram = vectors.T @ vectors
         wanted = np.zeros_like(vectors)
@@ -74,8 +74,8 @@ class ALSEngine:
         return np.linalg.solve(system, wanted.T).T
 
     def state(self) -> dict[str, Tensor]:
-        """Return nothing: the tables are all there is."""
+        """Return no state: the model's tables are all there is."""
         return {}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Take up nothing."""
+        """Load nothing, since there is no state."""

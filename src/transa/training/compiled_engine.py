@@ -1,4 +1,4 @@
-"""What the engines with compiled kernels share: an epoch over batches, buffers, and steps on the memory of the model's own tensors."""
+"""What the compiled engines share: the loop over batches, the buffers, and optimiser steps in the memory of the model's tensors."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from transa.training.steps import TableSteps
 
 
 class CompiledEngine:
-    """Trains a model with compiled kernels. A subclass computes gradients and takes the steps of a batch.
+    """Trains a model with compiled kernels. A subclass computes the gradients of a batch and takes its steps.
 
     Parameters
     ----------
     model, graph, recipe
         What to train, on what, how.
     batch_size
-        Positives of a batch; by default the recipe's.
+        Positives in a batch; by default the recipe's.
 
     Attributes
     ----------
     steps
-        The tables that are trained, by the names under which the state of their optimisers is kept.
+        The trained tables, by the names under which checkpoints keep the two parts of their optimiser state.
     """
 
     name = "numba"
@@ -56,14 +56,14 @@ class CompiledEngine:
         self.active = np.empty(largest, np.bool_)
 
     def _allocate(self) -> None:
-        """Make room for the gradients of a batch."""
+        """Allocate the buffers for the gradients of a batch."""
         kind, size, count = self.model.entity.vector.numpy().dtype, len(self.losses), self.recipe.negatives
         self.scores = np.empty((size, 1 + count), kind)
         self.factors = np.empty((size, 1 + count), kind)
         self.gradients = np.empty((size * (3 + count), self.model.dim), kind)
 
     def train_epoch(self, number: int) -> EpochReport:
-        """Go once over the training triples."""
+        """Train one epoch."""
         batches = self.epoch_batches
         batches.start_epoch(number)
         factor = self.recipe.learning_rate_factor(number)
@@ -80,7 +80,7 @@ class CompiledEngine:
         return EpochReport(loss / len(batches), violations / (len(batches) * self.recipe.negatives))
 
     def _train_batch(self, batch: Batch, examples: Examples, factor: float) -> None:
-        """Write the losses and violations of a batch, and take its steps with learning rates times `factor`."""
+        """Write the losses and violations of a batch, and take its steps with all learning rates multiplied by `factor`."""
         raise NotImplementedError
 
     def state(self) -> dict[str, Tensor]:
@@ -91,7 +91,7 @@ class CompiledEngine:
         return found
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Take up the state after an epoch."""
+        """Load the state that `state` returned after an epoch."""
         self._number = int(state["steps"][0])
         for (first, second), steps in self.steps.items():
             steps.first[...] = state[first].numpy()
@@ -99,7 +99,7 @@ class CompiledEngine:
 
 
 def joint_vectors(model: Model) -> Tensor:
-    """Put entities and relations into one table, of which the model's tensors become views."""
+    """Put entities and relations into one table, and make the model's tensors views of it."""
     entities = model.entity.vector
     relations = model.relation.get("vector", torch.zeros(model.num_relations, model.dim, dtype=entities.dtype))
     together = torch.cat([entities, relations])

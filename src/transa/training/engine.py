@@ -1,4 +1,4 @@
-"""What an engine is, and which one trains a model."""
+"""The interface of engines, and the choice of the one that trains a model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EpochReport:
     loss
         Mean over the positives.
     violations
-        Share of the (positive, negative) pairs that violate.
+        Share of the (positive, negative) pairs that violate (see `transa.kernels.losses.loss_and_factors`).
     """
 
     loss: float
@@ -40,13 +40,13 @@ class Engine(Protocol):
     epoch_batches: EpochBatches
 
     def train_epoch(self, number: int) -> EpochReport:
-        """Go once over the training triples; epochs are numbered from 1."""
+        """Train one epoch; epochs are numbered from 1."""
 
     def state(self) -> dict[str, Tensor]:
-        """Return the optimiser's state; with the model's tables and the number of the epoch it is all that training needs."""
+        """Return the optimiser's state. With the model's tables and the number of the epoch, it is all that resuming needs."""
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Take up the state after an epoch."""
+        """Load the state that `state` returned after an epoch."""
 
 
 def choose_engine(
@@ -58,25 +58,29 @@ def choose_engine(
     device: str = "cpu",
     lock_free: bool = False,
 ) -> Engine:
-    """Return the engine for a run: compiled kernels on a CPU where the model has them, otherwise torch.
+    """Return the engine for a run: a compiled one if it can train the model on this device, otherwise torch.
 
     Raises
     ------
     InputError
-        If the engine asked for cannot do it.
+        If the requested engine cannot train this model or recipe.
     """
     if recipe.solver == "als":
         from transa.training.als_engine import ALSEngine
 
         if engine != "auto" or device != "cpu" or lock_free:
-            raise InputError("solver: als has an engine of its own, on the CPU; leave engine, device and lock_free")
+            raise InputError("solver: als has an engine of its own, on the CPU; do not set engine, device or lock_free")
         return ALSEngine(model, graph, recipe)
     why = why_not_numba(model, recipe, device)
     if engine == "numba" and why:
-        raise InputError(f"engine: numba cannot be used here, {why}; use torch")
+        raise InputError(f"engine: numba cannot be used here: {why}; use torch")
     if lock_free and (engine == "torch" or why or model.grouped or recipe.learns_metric or "normal" in model.relation):
-        reason = why or "a metric that is learned or full, or normals" if engine != "torch" else "the torch engine"
-        raise InputError(f"lock_free: not available with {reason}")
+        reason = (
+            why or "it trains no learned or full metric, no matrices or normals"
+            if engine != "torch"
+            else "it needs compiled kernels"
+        )
+        raise InputError(f"lock_free: not available here: {reason}")
     if engine == "torch" or why:
         from transa.training.torch_engine import TorchEngine
 
@@ -103,13 +107,13 @@ def training_model(model: Model, recipe: Recipe) -> Model:
 
 
 def why_not_numba(model: Model, recipe: Recipe, device: str) -> str:
-    """Return why the compiled kernels cannot train a model, or nothing where they can."""
+    """Return why the compiled engines cannot train a model, or an empty string if they can."""
     if device != "cpu":
-        return f"it runs on the CPU and the device is {device}"
+        return f"compiled kernels run on the CPU, and the device is {device}"
     if recipe.shared_negatives:
-        return "it does not share negatives"
+        return "compiled kernels do not share negatives"
     if model.kernel() is None and not model.analytic_gradients:
-        return f"it has no kernel for {model.name}"
+        return f"there is no compiled kernel for {model.name}"
     if model.grouped and recipe.learns_metric:
-        return "it does not learn a full metric by gradient"
+        return "compiled kernels do not learn a full metric by gradient"
     return ""

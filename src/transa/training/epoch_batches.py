@@ -1,7 +1,7 @@
-"""The order of an epoch: which triples come in which batch, with which corruptions. Both engines follow it.
+"""The order of an epoch: which triples come in which batch, with which negatives. All engines follow it.
 
-Everything random is counted from the seed, the epoch and the position in it (`transa.kernels.random`), so that an epoch can be
-repeated, or taken up by another process, without any state.
+Every random number is a function of the seed, the epoch and the position in it (`transa.kernels.random`). So an epoch can be repeated,
+by another process too, without any saved state.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from transa.kernels.random import stream
 from transa.kernels.shuffling import arrange, shuffle
 from transa.training.recipe import Recipe
 
-#: Triples of one relation that stand together in a grouped batch, at most.
+#: The largest group of triples of one relation in a grouped batch.
 GROUP_SIZE = 128
-#: Negatives that are drawn at once, for as many batches as it takes.
+#: How many negatives are drawn at once, usually for several batches.
 DRAWN = 1 << 18
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows `start` to `stop` of an epoch, and for grouped models the borders of its groups."""
+    """Rows `start` to `stop` of an epoch; for grouped models also the borders of the groups."""
 
     start: int
     stop: int
@@ -38,18 +38,18 @@ class Batch:
 
 
 class EpochBatches:
-    """Lays out epochs over the training triples of a graph.
+    """Puts the training triples of a graph into the batches of an epoch.
 
     Parameters
     ----------
     graph
         Its training triples are shuffled anew for each epoch.
     recipe
-        Its sampling, candidates and seed.
+        Gives sampling, candidates and seed.
     batch_size
-        Positives of a batch; by default the recipe's.
+        Positives in a batch; by default the recipe's.
     grouped
-        Whether triples of one relation stand together, in groups of at most `GROUP_SIZE` whose order is shuffled. A batch is made of
+        Whether triples of one relation come together, in groups of at most `GROUP_SIZE` whose order is shuffled. A batch consists of
         whole groups and may be a little smaller than `batch_size`.
     """
 
@@ -82,7 +82,7 @@ class EpochBatches:
         return len(self.source)
 
     def start_epoch(self, number: int) -> None:
-        """Put `triples` and `batches` in the order of an epoch."""
+        """Fill `triples` and `batches` in the order of an epoch."""
         self._key = stream(self.seed, CORRUPTION, number)
         self._number = number
         self._drawn_from = self._drawn_to = 0
@@ -117,13 +117,13 @@ class EpochBatches:
 
     @cached_property
     def _drawn(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
-        """Room for the negatives that are drawn at once."""
+        """The buffers for the negatives that are drawn at once."""
         largest = max(min(self.batch_size, len(self)), GROUP_SIZE if self.grouped else 1)
         shape = max(largest, min(len(self), DRAWN // self.negatives)), self.negatives
         return np.empty(shape, np.int32), np.empty(shape, np.bool_)
 
     def examples(self, batch: Batch) -> Examples:
-        """Return the positives of a batch with their negatives. Batches are asked for in their order."""
+        """Return the positives of a batch with their negatives. Call it for the batches in order."""
         entities, at_head = self._drawn
         if batch.stop > self._drawn_to:
             self._drawn_from = batch.start
@@ -136,7 +136,11 @@ class EpochBatches:
         return Examples(self.triples, batch.start, batch.stop, entities[rows], at_head[rows])
 
     def share(self, batch: Batch, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
-        """Draw entities for a whole batch; tell which make known triples at the head and at the tail of each row, (2, rows, count)."""
+        """Draw `count` entities for a whole batch.
+
+        Returns the entities, and an array of shape (2, rows, count): which of them make a known triple as head, and which as tail,
+        of each row.
+        """
         facts = self.corruptor.facts
         random = np.random.default_rng([self.seed, SHARED_NEGATIVES, self._number, batch.start])
         entities = random.integers(facts.num_entities, size=count, dtype=np.int32)
@@ -147,13 +151,13 @@ class EpochBatches:
 
 
 def sort_by(relations: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    """Return the stable order by relation; 16-bit numbers are sorted in linear time."""
+    """Return the stable order by relation. Ids of 16 bits are sorted in linear time."""
     small = len(relations) == 0 or relations.max() < 1 << 16
     return np.argsort(relations.astype(np.uint16) if small else relations, kind="stable")
 
 
 def _fill(borders: npt.NDArray[np.int64], batch: int) -> list[npt.NDArray[np.int64]]:
-    """Cut the borders of groups into batches of at most `batch` rows (or one group)."""
+    """Divide the borders of groups into batches of at most `batch` rows, but at least one group."""
     parts, begin = [], 0
     while begin < len(borders) - 1:
         end = int(np.searchsorted(borders, borders[begin] + batch, side="right")) - 1

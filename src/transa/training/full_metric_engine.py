@@ -1,4 +1,4 @@
-"""The compiled engine for full metrics: groups of triples of one relation, as matrix products."""
+"""The compiled engine for full metrics: it scores groups of triples of one relation as matrix products."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from transa.training.steps import VectorSteps
 
 
 class FullMetricEngine(CompiledEngine):
-    """Trains the vectors under metrics of k x k entries, which come from their closed form.
+    """Trains the vectors under k x k metrics; the metrics themselves come from their closed form.
 
     Parameters
     ----------
     model, graph, recipe
-        What to train, on what, how.
+        What to train, on what, and how.
     score, root
         The model's score, and whether its square root is taken.
     """

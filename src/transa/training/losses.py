@@ -1,4 +1,4 @@
-"""Losses in torch, as formulas; `transa.kernels.losses` holds their derivatives."""
+"""Losses in torch; `transa.kernels.losses` computes their derivatives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ LOSSES = {"margin": MARGIN, "logistic": LOGISTIC, "self_adversarial": SELF_ADVER
 
 
 def loss_of(kind: int, margin: float, temperature: float, positive: Tensor, negative: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the loss of each positive (n) against its negatives (n, K), and which of these violate.
+    """Return the loss of each positive (n) against its negatives (n, K), and which negatives violate.
+
+    A negative violates if it scores within the margin (margin loss) or no worse than the positive (other losses).
 
     Scores are dissimilarities: ``margin`` sum_j [f + gamma - f_j]_+; ``logistic`` softplus(f - gamma) + mean_j softplus(gamma - f_j);
     ``self_adversarial`` the same with the mean weighted by softmax_j(-temperature f_j); ``softmax`` the cross-entropy of

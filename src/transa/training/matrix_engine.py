@@ -1,4 +1,4 @@
-"""The engine for models with matrices that state their gradients in numpy: products relation by relation, steps by compiled kernels."""
+"""The engine for models with a matrix for each relation: they give their gradients in numpy, and compiled kernels take the steps."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from transa.training.steps import RelationSteps, VectorSteps
 class MatrixEngine(CompiledEngine):
     """Trains models with analytic gradients (`Model.differentiate`).
 
-    A batch has a few dozen groups of triples of one relation. Each is a handful of matrix products on one thread, which are too small
-    for more; losses and steps are taken by all threads.
+    A batch has a few dozen groups of triples of one relation. Each takes a handful of matrix products, too small for more than one
+    thread. All threads compute losses and take steps.
 
     Parameters
     ----------
     model, graph, recipe
-        What to train, on what, how.
+        What to train, on what, and how.
     """
 
     def __init__(self, model: Model, graph: KnowledgeGraph, recipe: Recipe) -> None:
@@ -65,9 +65,9 @@ class MatrixEngine(CompiledEngine):
     def _differentiate(
         self, groups: npt.NDArray[np.int64], relations: npt.NDArray[np.int32], heads: Array, tails: Array
     ) -> tuple[npt.NDArray[np.bool_], dict[str, Array]]:
-        """Turn the vectors of heads and tails, in place, into gradients by them.
+        """Replace the vectors of heads and tails, in place, by the gradients with respect to them.
 
-        Returns which groups have any gradient, and the gradients by each table of their relations.
+        Returns which groups have any gradient, and for each table of their relations the gradients with respect to it.
         """
         model, recipe = self.model, self.recipe
         size, width = int(groups[-1]), 1 + recipe.negatives

@@ -1,7 +1,7 @@
 """How much memory training needs; the formulas follow what the code allocates.
 
-These are tables and what the optimiser keeps beside them, the graph with its indexes, and what a batch, a ranking or a checkpoint takes
-for a while. ``reliability/memory.py`` holds them against measured peaks.
+They count the tables and the optimiser's state, the graph with its indexes, and what a batch, a ranking or a checkpoint takes for a
+while. ``reliability/memory.py`` compares them with measured peaks.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from transa.training.progress import Options
 from transa.training.recipe import Recipe
 from transa.training.settings import table_settings
 
-#: Bytes for each training triple in its order of the epoch.
+#: Bytes for each training triple in the order of an epoch.
 TRAINED = 140
-#: Copies that are made of tables while they are written: their own, serialised, and as bytes.
+#: Copies of the tables while they are written: tensors, serialised, and as bytes.
 COPIES = 3
-#: Arrays of the size of a batch's vectors that autograd holds, and that analytic gradients take.
+#: How many arrays as large as a batch's vectors autograd holds, and how many analytic gradients take.
 AUTOGRAD, ANALYTIC = 10, 8
 
 
 def training_memory(graph: KnowledgeGraph, recipe: Recipe, options: Options) -> MemoryEstimate:
-    """Return what training by a recipe takes, with a run folder."""
+    """Return the memory that training by a recipe takes, with a run folder."""
     model = recipe.build_model(len(graph.entities), len(graph.relations))
     width = 8 if recipe.precision == "float64" else 4
     tables = sum(map(prod, model.shapes().values())) * width
@@ -59,7 +59,7 @@ def _state(model: Model, recipe: Recipe) -> int:
 
 
 def _batch(model: Model, graph: KnowledgeGraph, recipe: Recipe, options: Options, width: int) -> int:
-    """Return what one batch takes, by the engine that trains it."""
+    """Return the bytes that one batch takes with the engine that trains it."""
     positives, negatives = min(recipe.batch_size, len(graph.train)), recipe.negatives
     vectors = positives * (1 + negatives) * model.dim * width
     of_entity, of_relation = (
@@ -71,7 +71,7 @@ def _batch(model: Model, graph: KnowledgeGraph, recipe: Recipe, options: Options
         return 6 * model.num_entities * model.dim * 8 + pointers + model.num_relations * model.dim**2 * 8
 
     def touched(ends: int) -> int:
-        """Return how many numbers the rows have that so many ends and the relations of a batch touch."""
+        """Return how many numbers are in the rows that a batch touches, given the heads and tails in it."""
         shared = sum(map(prod, model.shared_tables().values()))
         return min(model.num_entities, ends) * of_entity + min(model.num_relations, positives) * of_relation + shared
 

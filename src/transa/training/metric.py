@@ -1,4 +1,4 @@
-"""W_r from its closed form, after an epoch: summed, scaled, clipped and shrunk."""
+"""W_r from its closed form after an epoch: summed, scaled, clipped and mixed with the prior."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from transa.models import Model
 from transa.training.epoch_batches import EpochBatches
 from transa.training.recipe import Recipe
 
-#: Relations whose W_r are projected on the PSD cone at a time, so that no more than these are copied.
+#: How many W_r are projected on the PSD cone at a time; only these are copied.
 CHUNK = 64
 
 
 def update_metric(model: Model, epoch_batches: EpochBatches, recipe: Recipe, number: int) -> None:
-    """Replace W_r of every relation that has training triples by its closed form; the others get the prior.
+    """Set the W_r of every relation to its closed form; relations without training triples get the prior.
 
-    The closed form is ``sum |e'||e'|^T - sum |e||e|^T`` over a relation's corrupted and true triples, with fresh corruptions; each true
-    triple counts as often as it is corrupted. If W_r weighs e and not |e|, the absolute values are left out.
+    The closed form is ``sum |e'||e'|^T - sum |e||e|^T`` over a relation's corrupted and true triples, with fresh corruptions. A true
+    triple counts once for each of its corruptions. If W_r weighs e and not |e|, there are no absolute values.
     """
     rules = model.metric_rules
     if rules is None or not rules.closed_form:
@@ -57,10 +57,10 @@ def update_metric(model: Model, epoch_batches: EpochBatches, recipe: Recipe, num
 
 
 def project_psd(matrices: Tensor) -> Tensor:
-    """Return the nearest positive semi-definite matrices: negative eigenvalues become 0. NaN, where training has failed, stays NaN."""
+    """Return the nearest positive semi-definite matrices: negative eigenvalues become 0. NaN and infinity give NaN."""
     try:
         values, vectors = torch.linalg.eigh(matrices)
-    except RuntimeError:  # of LAPACK, on NaN or infinity
+    except RuntimeError:  # LAPACK fails on NaN or infinity
         return torch.full_like(matrices, torch.nan)
     projected: Tensor = (vectors * values.clamp(min=0).unsqueeze(-2)) @ vectors.transpose(-1, -2)
     return (projected + projected.transpose(-1, -2)) / 2

@@ -1,4 +1,4 @@
-"""Optimisers and constraints on the rows a batch touches, in torch. The kernels do the same to the bit of a rounding."""
+"""Optimisers and constraints in torch, on the rows that a batch touches. The kernels compute the same up to rounding."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONSTRAINTS = {"free": FREE, "ball": BALL, "unit": UNIT, "non_negative": NON_NEG
 
 
 def state_shapes(optimizer: int, rows: int, size: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the shapes of an optimiser's two tables of state for a table of parameters."""
+    """Return the shapes of the two state tables that an optimiser keeps for a table of parameters."""
     if optimizer == SGD:
         return (rows, 0), (rows, 0)
     if optimizer == ADAGRAD_ROW:
@@ -45,7 +45,7 @@ def update_rows(
     first: Tensor,
     second: Tensor,
 ) -> Tensor:
-    """Return new values of some rows, and change their state in place (see `transa.kernels.optimizers.update_row`)."""
+    """Return the new values of some rows and update their state in place (see `transa.kernels.optimizers.update_row`)."""
     if penalty:
         gradients = gradients + 2 * penalty * values
     if optimizer == SGD:
@@ -65,7 +65,7 @@ def update_rows(
 
 
 def constrain(constraint: int, values: Tensor) -> Tensor:
-    """Return rows brought into a constraint."""
+    """Return the rows projected onto a constraint."""
     if constraint == FREE:
         return values
     if constraint == NON_NEGATIVE:
@@ -79,7 +79,7 @@ def constrain(constraint: int, values: Tensor) -> Tensor:
 
 
 def project_l1(values: Tensor) -> Tensor:
-    """Return the nearest rows with an L1 norm of at most one (Duchi et al. 2008): entries move to 0 by one amount, no further."""
+    """Return the nearest rows with an L1 norm of at most one: all entries shrink towards 0 by the same amount (Duchi et al. 2008)."""
     sizes = values.abs()
     ordered = sizes.sort(dim=1, descending=True).values
     excess = (ordered.cumsum(1) - 1) / torch.arange(1, values.shape[1] + 1, device=values.device)

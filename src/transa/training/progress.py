@@ -1,4 +1,4 @@
-"""How to train on this machine, and what training reports."""
+"""Options for training on this machine, and what training reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class TrainingError(TransaError):
 
 
 class Stopped(TransaError):  # noqa: N818
-    """Training stopped because it was asked to; it can be resumed from the checkpoint of its last epoch."""
+    """Training stopped on request; it can be resumed from the checkpoint of its last epoch."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Progress:
     Attributes
     ----------
     epoch, epochs
-        The number of the epoch, and of how many.
+        The number of the epoch, and how many there are.
     loss, violations
-        Mean loss of a positive, and the share of (positive, negative) pairs that violate the margin.
+        Mean loss over the positives, and the share of (positive, negative) pairs that violate the margin.
     seconds
-        Time spent on training so far, with validation and the metric.
+        Time spent so far, including validation and updates of the metric.
     triples_per_second
         Positives of this epoch per second.
     validation
@@ -54,15 +54,15 @@ class Options:
     Attributes
     ----------
     engine
-        Compiled kernels (``"numba"``), ``"torch"``, or with ``"auto"`` the kernels wherever the model has them.
+        ``"numba"`` (compiled kernels), ``"torch"``, or ``"auto"``: compiled kernels if they can train the model, otherwise torch.
     device
         The device of the torch engine, such as ``"cuda"``.
     threads
-        By default one for each processor.
+        Number of threads; by default one for each processor.
     lock_free
-        Train faster with several threads, though two runs with the same seed then differ.
+        Train faster with several threads; two runs with the same seed then differ.
     checkpoint_epochs, checkpoint_minutes
-        A checkpoint is written when this many epochs or minutes have passed since the last.
+        Write a checkpoint when this many epochs or minutes have passed since the last one.
     """
 
     engine: EngineName = "auto"

@@ -1,4 +1,4 @@
-"""Recipes: all settings of a training run, in one place."""
+"""A recipe holds all settings of a training run."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ NotNegative = Annotated[float, Field(ge=0)]
 class Recipe(BaseModel):
     """All settings of a training run, with defaults that suit TransA on a small graph.
 
-    `transa train … --set field=value` sets them by name; an unknown field or a value out of range is an error that names it.
+    `transa train … --set field=value` sets them by name. An unknown field or a value out of range raises an error that names it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=False)
 
     # ------------------------------------------------------------------ the model
-    model: str = Field("transa", description="Which system; `transa models` lists them.")
+    model: str = Field("transa", description="The model; `transa models` lists them.")
     dim: Count = Field(50, description="Dimension k of the vectors.")
     norm: Literal[1, 2] = Field(1, description="L1 or L2 (transe, transm, transh, transr, ctransr, se).")
-    metric: Literal["full", "lowrank", "diagonal"] = Field("full", description="How TransA holds W_r.")
+    metric: Literal["full", "lowrank", "diagonal"] = Field("full", description="How TransA stores W_r.")
     rank: Count = Field(1, description="Number of vectors u_m of a low-rank metric.")
     root: bool = Field(
         False,
@@ -43,12 +43,16 @@ class Recipe(BaseModel):
     )
     factors: Count = Field(100, description="Number of rank-one matrices that relations share (lfm).")
     radius: Positive = Field(1.0, description="lambda: bound on the L1 norm of a relation's weights (lfm).")
-    clusters: Count = Field(4, description="Vectors of a relation, one for each cluster of its pairs (ctransr).")
-    cluster_pull: NotNegative = Field(0.001, description="alpha: how strongly these are drawn to the relation's own.")
-    init_range: Positive | None = Field(
-        None, description="Vectors start uniform in +-init_range; by default 6 / sqrt(dim)."
+    clusters: Count = Field(
+        4, description="Number of vectors of a relation, one for each cluster of its pairs (ctransr)."
     )
-    precision: Literal["float32", "float64"] = Field("float32", description="Of the parameters.")
+    cluster_pull: NotNegative = Field(
+        0.001, description="alpha: how strongly these are pulled towards the relation's own vector."
+    )
+    init_range: Positive | None = Field(
+        None, description="Vectors start uniform in [-init_range, init_range]; by default 6 / sqrt(dim)."
+    )
+    precision: Literal["float32", "float64"] = Field("float32", description="Type of the parameters.")
 
     # ------------------------------------------------------------------ the objective
     training_score: Literal["own", "l1"] = Field(
@@ -56,23 +60,25 @@ class Recipe(BaseModel):
         description="Train the vectors with the model's own score, or with TransE's L1 as the authors of TransA did.",
     )
     loss: Literal["margin", "logistic", "self_adversarial", "softmax"] = Field(
-        "margin", description="Of a positive and its negatives; see transa.kernels.losses for the formulas."
+        "margin", description="Loss of a positive and its negatives; see transa.kernels.losses for the formulas."
     )
-    margin: float = Field(1.0, description="gamma.")
-    temperature: Positive = Field(1.0, description="Of self-adversarial weights and of the softmax.")
+    margin: float = Field(1.0, description="gamma, the margin of the loss.")
+    temperature: Positive = Field(1.0, description="Temperature of self-adversarial weights and of the softmax.")
     negligible: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.0,
-        description="Leave out of a step the negatives whose derivative is below this part of the largest among those of their "
-        "positive. Hard ones decide, and a tenth of the work is left. Not for the margin loss, where all are alike.",
+        description="Leave out of a step the negatives whose derivative is below this fraction of the largest one for the same "
+        "positive. Hard negatives decide, and a tenth of the work remains. No effect on the margin loss, where all are alike.",
     )
-    negatives: Count = Field(1, description="Corruptions of each positive.")
-    sampling: Literal["bern", "uniform"] = Field("bern", description="Which side corruption replaces.")
+    negatives: Count = Field(1, description="Negatives of each positive.")
+    sampling: Literal["bern", "uniform"] = Field(
+        "bern", description="How to choose the side that is replaced in a negative."
+    )
     candidates: Literal["all", "typed"] = Field(
-        "all", description="Entities that corruption puts there: all, or those seen on that side of the relation."
+        "all", description="Entities that may replace it: all, or those seen on that side of the relation."
     )
     shared_negatives: bool = Field(
         False,
-        description="Draw the same negatives for all positives of a batch and put them at both sides: matrix products score hundreds.",
+        description="Draw the same negatives for all positives of a batch, on both sides; matrix products can score hundreds.",
     )
     penalty: NotNegative = Field(0.0, description="C: weight of the squared norms of entity and relation vectors.")
     penalty_rows: Literal["touched", "all"] = Field(
@@ -80,14 +86,14 @@ class Recipe(BaseModel):
         description="Apply C to the rows a batch touches, with its step; or to all rows, in one step after each epoch.",
     )
     table_penalty: NotNegative = Field(
-        0.0, description="The same for other tables: matrices, tensors, weights, what relations share."
+        0.0, description="The same for other tables: matrices, tensors, weights, tables that relations share."
     )
     soft_penalty: NotNegative = Field(
-        1.0, description="Weight of what a model has as soft constraints (transh, transr, ctransr)."
+        1.0, description="Weight of the model's soft constraints (transh, transr, ctransr)."
     )
     metric_penalty: NotNegative = Field(
         0.0,
-        description="lambda: weight of |W_r|_F^2. Gives the scale 1/(2 lambda) of the closed form; learned metrics decay by it.",
+        description="lambda: weight of |W_r|_F^2. It gives the scale 1/(2 lambda) of the closed form and decays learned metrics.",
     )
     entity_norm: Literal["free", "ball", "unit"] = Field(
         "free", description="Norm of entity vectors after each step: any, at most one, exactly one."
@@ -97,32 +103,33 @@ class Recipe(BaseModel):
     # ------------------------------------------------------------------ the optimiser
     optimizer: Literal["sgd", "adagrad_row", "adagrad", "adam"] = Field(
         "sgd",
-        description="Adagrad keeps one sum of squares a row or one an entry; Adam moves the rows a batch touches.",
+        description="Adagrad keeps one sum of squares per row or per entry; Adam moves only the rows that a batch touches.",
     )
     learning_rate: Positive = Field(0.01, description="alpha, the learning rate.")
     table_learning_rate: Positive | None = Field(
-        None, description="Learning rate of other tables than vectors and metrics; by default that of vectors."
+        None, description="Learning rate of tables other than vectors and metrics; by default that of vectors."
     )
     metric_learning_rate: Positive = Field(0.01, description="Learning rate of a metric learned by gradient.")
     schedule: Literal["constant", "linear", "cosine"] = Field(
-        "constant", description="How learning rates go from their value in the first epoch towards 0 after the last."
+        "constant", description="Keep the learning rates, or lower them towards 0 from the first epoch to the last."
     )
-    batch_size: Count = Field(1024, description="Positives between two steps.")
+    batch_size: Count = Field(1024, description="Positives per step.")
     epochs: Count = Field(100, description="Passes over the training triples.")
     warm_epochs: Whole = Field(
-        0, description="Epochs of TransE, by the same recipe, from whose vectors training starts (transr, ctransr)."
+        0,
+        description="First train a TransE by the same recipe for so many epochs and start from its vectors (transr, ctransr).",
     )
     warm_learning_rate: Positive | None = Field(
-        None, description="Learning rate of this TransE; by default that of vectors."
+        None, description="Learning rate of this TransE; by default learning_rate."
     )
     solver: Literal["gradient", "als"] = Field(
-        "gradient", description="By gradient, or by alternating least squares (rescal)."
+        "gradient", description="Train by gradient, or by alternating least squares (rescal)."
     )
 
-    # ------------------------------------------------------------------ the metric's epoch
+    # ------------------------------------------------------------------ the metric
     metric_update: Literal["epoch", "end", "gradient", "none"] = Field(
         "epoch",
-        description="W_r from the closed form every `metric_every` epochs, once at the end, learned by gradient, or fixed.",
+        description="Compute W_r in closed form every `metric_every` epochs or once at the end, learn it by gradient, or fix it.",
     )
     metric_every: Count = Field(1, description="Epochs between two updates of W_r.")
     metric_negatives: Count = Field(1, description="Fresh corruptions of each triple for the closed form.")
@@ -130,17 +137,17 @@ class Recipe(BaseModel):
     metric_scale: Literal["sum", "lambda", "trace", "columns"] = Field(
         "trace",
         description="The sum as the paper prints it; times 1/(2 lambda), the objective's stationary point; scaled to a mean "
-        "diagonal entry of metric_trace; or, as the authors' program has it, the identity added and every column scaled to norm 1.",
+        "diagonal entry of metric_trace; or as in the authors' program, the identity added and every column scaled to norm 1.",
     )
     metric_trace: Positive = Field(
         1.0,
-        description="Mean diagonal entry of W_r with metric_scale 'trace', and of what W_r starts from: its scale against gamma.",
+        description="Mean diagonal entry of W_r with metric_scale 'trace', also at the start: its scale relative to gamma.",
     )
     metric_clip: bool = Field(
         True, description="Set negative entries of W_r to 0 (transa) or project on the PSD cone (adaptive_metric)."
     )
     shrinkage: NotNegative = Field(
-        0.0, description="kappa: W_r becomes (n_r W_r + kappa prior) / (n_r + kappa), n_r being the relation's triples."
+        0.0, description="kappa: W_r becomes (n_r W_r + kappa prior) / (n_r + kappa) for a relation with n_r triples."
     )
     prior: Literal["identity", "ones"] = Field(
         "identity", description="What W_r shrinks to and starts from: squared L2, or squared L1 at the same trace."
@@ -152,12 +159,12 @@ class Recipe(BaseModel):
         "auto",
         description="Filtered MRR of both sides, or accuracy of triple classification; auto: accuracy where valid has labels.",
     )
-    validate_sample: Count = Field(1000, description="Validation triples that are ranked, drawn once.")
+    validate_sample: Count = Field(1000, description="How many validation triples are ranked; they are drawn once.")
     patience: Whole = Field(
-        0, description="Validations without a better score before training stops; 0: no early stop."
+        0, description="Stop after so many validations without a better score; 0: no early stopping."
     )
 
-    seed: Whole = Field(0, description="Of everything random.")
+    seed: Whole = Field(0, description="Seed of everything random.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Recipe:
@@ -174,7 +181,7 @@ class Recipe(BaseModel):
             raise ValueError(f"metric_update: a {self.metric} metric has no closed form; expected 'gradient' or 'none'")
         if self.shared_negatives and (self.sampling != "uniform" or self.candidates != "all"):
             raise ValueError(
-                "shared_negatives: they stand at both sides alike; expected sampling 'uniform' and candidates 'all'"
+                "shared_negatives: they replace both sides alike; expected sampling 'uniform' and candidates 'all'"
             )
         if self.patience and not self.validate_every:
             raise ValueError("patience: early stopping needs validate_every above 0")
@@ -191,12 +198,12 @@ class Recipe(BaseModel):
         return self.has_metric and self.metric_update == "gradient"
 
     def build_model(self, num_entities: int, num_relations: int) -> Model:
-        """Return the model with its options, still without tables."""
+        """Return the model with its options, without tables yet."""
         options = {name: getattr(self, name) for name in MODELS[self.model].options}
         return build(self.model, num_entities, num_relations, self.dim, **options)
 
     def learning_rate_factor(self, epoch: int) -> float:
-        """Return what learning rates are multiplied by in an epoch (from 1)."""
+        """Return the factor on all learning rates in an epoch (from 1)."""
         from math import cos, pi
 
         done = (epoch - 1) / self.epochs
@@ -204,7 +211,7 @@ class Recipe(BaseModel):
 
 
 def recipe_from(values: Mapping[str, Any]) -> Recipe:
-    """Make a recipe from plain values. A wrong one is an `InputError` that names the field."""
+    """Make a recipe from plain values; a wrong value raises an `InputError` that names the field."""
     unknown = [name for name in values if name not in Recipe.model_fields]
     if unknown:
         now = f"; it is called {SETTINGS[unknown[0]]!r} now" if unknown[0] in SETTINGS else ""
@@ -221,7 +228,7 @@ def recipe_from(values: Mapping[str, Any]) -> Recipe:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as messages show it, whatever its size."""
+    """Return a value as messages show it; large values are only named by their type."""
     if isinstance(value, str):
         return quote(value)
     plain = isinstance(value, int | float | None) and (not isinstance(value, int) or value.bit_length() < 256)

@@ -1,4 +1,4 @@
-"""The files of recipes: those that come with the package, and those of users."""
+"""Recipe files: those that come with the package, and those of users."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transa.models import MODELS
 from transa.storage import read_small
 from transa.training.recipe import Recipe, recipe_from
 
-#: The recipes of TransA and its PSD variant: as the paper says, as its authors' program does, as one would today.
+#: The recipes of TransA and its PSD variant: as the paper says, as its authors' program does, as one would train today.
 RECIPES = ("paper", "authors", "modern")
 
 
@@ -29,15 +29,15 @@ def load_recipe(
     recipe
         The name of one of the model's recipes, such as ``"paper"``, or the path of a TOML file; None takes the default.
     dataset
-        A dataset's name. Where the recipe has no file for it, the model's general file is used.
+        Name of the dataset. If the recipe has no file for it, the model's general file is used.
     overrides
-        Settings that win over those of the file.
+        Settings that override those of the file.
 
     Raises
     ------
     InputError
-        If a setting is unknown or wrong, or `overrides` set an option that the model does not have. A file may hold such options:
-        several models can share it.
+        If a setting is unknown or wrong, or if `overrides` sets an option that the model does not have. A file may set such options,
+        since several models can share it.
     """
     values: dict[str, Any] = {"model": model}
     if recipe is not None and recipe.endswith(".toml"):
@@ -49,12 +49,12 @@ def load_recipe(
     for name in given:
         having = models_with(name)
         if having and found.model not in having:
-            raise InputError(f"{name}: {found.model} has no such option; it is one of {', '.join(having)}")
+            raise InputError(f"{name}: {found.model} has no such option; it is an option of {', '.join(having)}")
     return found
 
 
 def models_with(option: str) -> list[str]:
-    """Return the models that have an option; none for a setting that is no option of a model."""
+    """Return the models that have an option; the list is empty for a setting that belongs to no model."""
     return [name for name, model in MODELS.items() if option in model.options]
 
 
@@ -73,8 +73,8 @@ def read_recipe(path: Path) -> dict[str, Any]:
 def _bundled(model: str, recipe: str | None, dataset: str | None) -> dict[str, Any]:
     """Merge the general file of a model (``*_MODEL.toml``) with the one for a dataset (``*_MODEL_DATASET.toml``).
 
-    A file holds the settings that all recipes share, and a table for each recipe with settings of its own; ``default`` names the
-    recipe to take if none is asked for.
+    A file holds the settings that all recipes share, and a table for each recipe with its own settings. ``default`` names the recipe
+    to take if the user names none.
     """
     folder = resources.files("transa.training") / "recipes"
     files = {entry.name.partition("_")[2]: entry for entry in folder.iterdir() if entry.name.endswith(".toml")}
@@ -84,7 +84,7 @@ def _bundled(model: str, recipe: str | None, dataset: str | None) -> dict[str, A
     chosen = recipe or default
     if recipe is not None and recipe not in known:
         raise InputError(
-            f"no recipe {recipe!r} for {model}; there {'are ' + ', '.join(known) if known else 'is but one'}"
+            f"no recipe {recipe!r} for {model}; {'expected ' + ', '.join(known) if known else 'it has only one'}"
         )
     values: dict[str, Any] = {}
     for file in loaded:

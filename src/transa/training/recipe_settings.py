@@ -1,7 +1,7 @@
-"""The settings of a recipe as keywords, so that type checkers and editors know them.
+"""The settings of a recipe as keywords that type checkers and editors know.
 
 `Settings` repeats the fields of `transa.training.Recipe`, without the model and without the settings that every estimator names in its
-signature. A test holds the two together.
+signature. A test keeps the two in step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The compiled engine for scores on rows: norms and metrics of a residual, and whatever else has a `RowScore`."""
+"""The compiled engine for scores on rows: norms and metrics of a residual, and any other `RowScore`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transa.training.epoch_batches import Batch
 from transa.training.recipe import Recipe
 from transa.training.steps import RelationSteps, VectorSteps
 
-#: Positives of a batch without locks: they are corrupted together.
+#: Positives in a lock-free batch, whose negatives are drawn together.
 LOCK_FREE_BATCH = 1 << 16
 
 
@@ -24,12 +24,12 @@ class RowEngine(CompiledEngine):
     Parameters
     ----------
     model, graph, recipe
-        What to train, on what, how.
+        What to train, on what, and how.
     score, root
         The model's score, and whether its square root is taken.
     lock_free
-        Take steps positive by positive from all threads without locks. Faster, but two runs with the same seed differ, and the
-        batch size has no meaning.
+        Take steps positive by positive from all threads without locks. This is faster, but two runs with the same seed differ, and
+        the batch size has no meaning.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class RowEngine(CompiledEngine):
             self.extra_gradients = np.empty((len(self.losses), extra.shape[1] if learned else 0, model.dim), kind)
 
     def _extra_rows(self) -> tuple[np.ndarray, str]:
-        """Return the further rows of relations that the score reads, and the name of their table if it is learned."""
+        """Return the extra rows of relations that the score reads (metric or normal), and the name of their table if it is learned."""
         relation = self.model.relation
         for name in ("metric", "normal"):
             if name in relation:
@@ -98,5 +98,5 @@ class RowEngine(CompiledEngine):
 
 
 def relation_type(model: Model) -> np.dtype:
-    """Return the type of a model's numbers."""
+    """Return the type of a model's parameters."""
     return model.entity.vector.numpy().dtype

@@ -1,4 +1,4 @@
-"""Run folders: all it takes to load a model, to repeat its training and to resume it.
+"""Run folders hold everything needed to load a model, and to repeat or resume its training.
 
 ====================== =======================================================================
 config.json            format and package version, recipe, source of the graph, engine
@@ -13,8 +13,7 @@ extension.json         which run `transa extend` started from, in a run that it 
 ====================== =======================================================================
 
 Every file but the log is written under a temporary name and then renamed: whatever happens, the folder holds the old file or the new
-one, never half of one. The configuration is written first: a folder with it can be resumed, and without it there is nothing yet to
-resume.
+one, never half of one. The configuration is written first, so every folder that has it can be resumed.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ from transa.storage import atomic_file, check_regular, leftovers, read_small, wr
 from transa.training.recipe import Recipe, recipe_from
 
 FORMAT = 2
-#: The formats that are read.
+#: The formats that this version reads.
 READABLE = (1, FORMAT)
-#: What training writes, in the order of its first writing.
+#: What training writes, in the order in which the files first appear.
 WRITTEN = (
     *("config.json", "graph", "checkpoint.safetensors", "log.jsonl", "best.safetensors"),
     *("weights.safetensors", "metrics.json"),
@@ -56,7 +55,7 @@ WRITTEN = (
 class RunFolder:
     """The files of one training run.
 
-    An object reads the configuration and the graph once and keeps them until it writes new ones. `transa.load_model` opens a finished
+    It reads the configuration and the graph once and keeps them until it writes new ones. `transa.load_model` opens a finished
     run with everything that belongs to it.
 
     Parameters
@@ -74,8 +73,7 @@ class RunFolder:
     def place(self, name: str) -> Path:
         """Return the path of a file of the run, and refuse a link that leads out of the folder.
 
-        A run may come from anyone. If we followed its links, we would read files that are no part of it, or write a calibration over
-        them.
+        A run may come from anyone. Following its links could read files outside the run, or write a calibration over them.
         """
         path = self.path / name
         try:
@@ -90,20 +88,20 @@ class RunFolder:
     # ------------------------------------------------------------------ one writer at a time
 
     def open(self, *, resume: bool) -> None:
-        """Claim the folder for training: a new one, or with `resume` one in which a run was started."""
+        """Lock the folder for training: a new folder, or with `resume` one in which a run was started."""
         if resume and not self.started():
             raise InputError("holds no run to resume; start one without --resume", path=self.path)
         self._claim()
-        if self.holds("config.json") and not resume:  # asked under the lock: another process may have just left
+        if self.holds("config.json") and not resume:  # checked under the lock: another process may have just finished
             self.close()
-            raise InputError("holds a run already; take it up with --resume or name another folder", path=self.path)
+            raise InputError("holds a run already; resume it with --resume or name another folder", path=self.path)
         self._config = self._graph = None  # another process may have written them before we held the lock
         for name in WRITTEN:
             for leftover in leftovers(self.path, name):
                 shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
 
     def started(self) -> bool:
-        """Tell whether a run was started here, though its process may have been killed before it wrote anything."""
+        """Tell whether a run was started here, even if its process was killed before it wrote anything."""
         if self.holds("config.json") or not self.path.is_dir():
             return self.holds("config.json")
         ours = {".lock", ".owner", *(path.name for path in leftovers(self.path, "config.json"))}
@@ -124,11 +122,11 @@ class RunFolder:
             ) from None
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", path=self.path) from None
-        with suppress(OSError):  # this only helps others to see who it is; the lock decides
+        with suppress(OSError):  # the lock decides; this file only tells others who holds it
             owner.write_text(f"{os.getpid()} on {platform.node()}", "utf-8")
 
     def close(self) -> None:
-        """Release the folder for other processes."""
+        """Unlock the folder for other processes."""
         with suppress(OSError):
             (self.path / ".owner").unlink(missing_ok=True)
         self._lock.release()
@@ -151,7 +149,7 @@ class RunFolder:
     # ------------------------------------------------------------------ writing
 
     def write_start(self, graph: KnowledgeGraph, recipe: Recipe, **details: Any) -> None:
-        """Write the configuration and the graph, which are known before training."""
+        """Write the configuration and the graph, before training."""
         self.write_config(graph, recipe, **details)
         self._graph = None
         graph.save(self.place("graph"), overwrite=True)
@@ -213,7 +211,7 @@ class RunFolder:
     # ------------------------------------------------------------------ reading
 
     def config(self) -> dict[str, Any]:
-        """Return the configuration, checked for its format."""
+        """Return the configuration, after a check of its format."""
         if self._config is None:
             self._config = self._read_config()
         return self._config
@@ -296,7 +294,7 @@ class RunFolder:
         return model
 
     def empty_model(self) -> Model:
-        """Return the model of the run without its tables, which tells how large they are."""
+        """Return the model of the run without its tables; it tells how large they are."""
         recipe = self.recipe()
         sizes = self.config().get("graph", {})
         try:
@@ -306,12 +304,12 @@ class RunFolder:
 
 
 def _short(value: object) -> str:
-    """Return a plain value as messages show it."""
+    """Return a plain value as messages show it, cut to 40 characters."""
     return f"{value!r:.40}" if isinstance(value, str | int | None) else "of another kind"
 
 
 def _version(config: Mapping[str, Any]) -> str:
-    """Return the version that wrote a run, as far as it says."""
+    """Return the version that wrote a run, or ``"?"`` if it does not say."""
     version = config.get("transa")
     return version[:40] if isinstance(version, str) else "?"
 

@@ -1,4 +1,4 @@
-"""How the optimiser steps each table of a model, by the recipe."""
+"""The optimiser settings of each table of a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transa.training.recipe import Recipe
 
 @dataclass(frozen=True)
 class TableSettings:
-    """Optimiser, learning rate, penalty and constraint of one table, the codes being those of `transa.kernels.codes`."""
+    """Optimiser, learning rate, penalty and constraint of one table; `transa.kernels.codes` defines the codes."""
 
     optimizer: int
     learning_rate: float
@@ -44,7 +44,7 @@ def table_settings(model: Model, recipe: Recipe) -> dict[str, TableSettings]:
 
 
 def decay_all(model: Model, recipe: Recipe, settings: dict[str, TableSettings], learning_rate_factor: float) -> None:
-    """Step every vector once against C * |row|^2 after an epoch, if the recipe applies C to all rows."""
+    """Take one step against C * |row|^2 on every vector after an epoch, if the recipe applies C to all rows."""
     if recipe.penalty_rows == "all" and recipe.penalty:
         for name, table in model.tensors().items():
             if name.endswith(".vector"):

@@ -1,4 +1,4 @@
-"""Taking up what was kept, having looked at it: a file may be damaged, or made by someone else."""
+"""Load tables and notes of a checkpoint, and check them first: the file may be damaged or come from someone else."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from transa.errors import InputError
 
 
 def put_in_place(tables: dict[str, Tensor], kept: dict[str, Tensor], prefix: str = "") -> None:
-    """Fill tables with those that were kept under the same names.
+    """Copy kept tables into the tables of the same names.
 
     Raises
     ------
     InputError
-        If one is missing, is of another shape or type, or holds NaN or infinity.
+        If one is missing, has another shape or type, or holds NaN or infinity.
     """
     for name, table in tables.items():
         found = kept.get(f"{prefix}{name}")
@@ -30,7 +30,13 @@ def put_in_place(tables: dict[str, Tensor], kept: dict[str, Tensor], prefix: str
 
 
 def plain(values: Any) -> dict[str, Any] | None:
-    """Return a dictionary of texts and finite numbers as it is, None for None."""
+    """Return a dictionary, or None, as it is.
+
+    Raises
+    ------
+    ValueError
+        If a value is neither a text, a finite number nor None.
+    """
     if values is None:
         return None
     if not isinstance(values, dict):

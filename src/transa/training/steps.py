@@ -1,4 +1,4 @@
-"""Steps of the optimiser on tables, taken by compiled kernels on the memory of the model's own tensors."""
+"""Optimiser steps on tables; compiled kernels take them in the memory of the model's tensors."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class TableSteps:
     Parameters
     ----------
     table
-        Parameters, one row after the other, changed in place.
+        The parameters, row by row; they are changed in place.
     settings
-        How its rows are stepped: those of entities and of relations, where it holds both.
+        How to step its rows; one for entities and one for relations if the table holds both.
     """
 
     def __init__(self, table: Array, settings: Sequence[TableSettings | None]) -> None:
@@ -39,22 +39,22 @@ class TableSteps:
         self.slots = np.full(len(table), -1, np.int64)
 
     def step(self, number: int, factor: float) -> Step:
-        """Return what a kernel is told of step `number`, in which learning rates are multiplied by `factor`."""
+        """Return the arguments of step `number` for a kernel, with all learning rates multiplied by `factor`."""
         learning_rates = self.learning_rates * self.table.dtype.type(factor)
         return Step(self.optimizer, number, learning_rates, self.penalties, self.constraints)
 
 
 class VectorSteps(TableSteps):
-    """Steps on vectors: entities first, then relations, or entities alone.
+    """Steps on vectors, with entities first and then relations, or entities alone.
 
     Parameters
     ----------
     table, settings
-        As of `TableSteps`.
+        See `TableSteps`.
     num_entities
-        How many rows are those of entities.
+        How many rows belong to entities.
     rows
-        How many rows a batch touches, at most.
+        The most rows that a batch touches.
     """
 
     def __init__(self, table: Array, settings: Sequence[TableSettings | None], num_entities: int, rows: int) -> None:
@@ -65,7 +65,7 @@ class VectorSteps(TableSteps):
     def take(
         self, examples: Examples, step: Step, factors: Array, active: npt.NDArray[np.bool_], gradients: Array
     ) -> None:
-        """Step on the rows that a batch touches."""
+        """Take a step on the rows that a batch touches."""
         update_vectors(
             *(examples, self.num_entities, step, factors, active, gradients, self.slots, self.touched),
             *(self.table, self.first, self.second),
@@ -73,11 +73,11 @@ class VectorSteps(TableSteps):
 
 
 class RelationSteps(TableSteps):
-    """Steps on a table of relations; each relation's parameters are one row."""
+    """Steps on a table of relations, in which each relation's parameters are one row."""
 
     def take(
         self, relations: npt.NDArray[np.int32], step: Step, active: npt.NDArray[np.bool_], gradients: Array
     ) -> None:
-        """Step on the rows of some relations."""
+        """Take a step on the rows of some relations."""
         parts = numba.get_num_threads()
         update_relations(relations, step, active, parts, gradients, self.slots, self.table, self.first, self.second)

@@ -1,4 +1,4 @@
-"""The torch engine: any model, any device, gradients by autograd. It is the specification of the other one."""
+"""The torch engine trains any model on any device by autograd. Tests hold the compiled engines to its results."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from transa.training.optimizers import state_shapes, update_rows
 from transa.training.recipe import Recipe
 from transa.training.settings import decay_all, table_settings
 
-#: The score of what must not count as a negative.
+#: The score given to known triples, so that they do not count as negatives.
 FAR = 1e9
 
 
 class TorchEngine:
-    """Trains with autograd on the rows each batch touches.
+    """Trains with autograd on the rows that each batch touches.
 
     Parameters
     ----------
     model, graph, recipe
-        What to train, on what, how.
+        What to train, on what, and how.
     device
-        Where.
+        Such as ``"cpu"`` or ``"cuda"``.
     """
 
     name = "torch"
@@ -52,7 +52,7 @@ class TorchEngine:
         self._steps = 0
 
     def train_epoch(self, number: int) -> EpochReport:
-        """Go once over the training triples."""
+        """Train one epoch."""
         self.epoch_batches.start_epoch(number)
         factor = self.recipe.learning_rate_factor(number)
         loss, violations = 0.0, 0
@@ -77,7 +77,7 @@ class TorchEngine:
         touched = {
             "entity": self._tensor(touched_entities),
             "relation": self._tensor(touched_relations),
-            "shared": None,  # all of it
+            "shared": None,  # all rows
         }
         leaves = {role: self._leaves(role, ids) for role, ids in touched.items()}
         recipe = self.recipe
@@ -89,7 +89,7 @@ class TorchEngine:
         total = losses.sum() if excess is None else losses.sum() + recipe.soft_penalty * excess.sum()
         total.backward()  # type: ignore[no-untyped-call]
         self._steps += 1
-        # Rows met only in triples without a gradient are left alone: no step of Adam, no penalty.
+        # Rows that occur only in triples without a gradient stay as they are: no step of Adam, no penalty.
         assert scores.grad is not None  # noqa: S101
         active = torch.ne(scores.grad, 0)
         active[:, 0] = active.any(1)
@@ -106,7 +106,7 @@ class TorchEngine:
         return float(total.detach()), int(violating.sum())
 
     def _shared_batch(self, batch: Batch, learning_rate_factor: float) -> tuple[float, int]:
-        """Score each positive against the same entities at its head and at its tail; known triples among them do not count."""
+        """Train a batch whose positives share their negatives, on both sides; known triples among the negatives do not count."""
         recipe, size = self.recipe, batch.stop - batch.start
         triples = self.epoch_batches.triples[batch.start : batch.stop]
         drawn, known = self.epoch_batches.share(batch, recipe.negatives)
@@ -138,7 +138,7 @@ class TorchEngine:
         return float(total.detach()), violating // 2
 
     def _leave_out(self, gradient: Tensor) -> Tensor:
-        """Set what is negligible among the derivatives by the scores of negatives to 0."""
+        """Set negligible derivatives with respect to the scores of negatives to 0."""
         sizes = gradient[:, 1:].abs()
         small = sizes < self.recipe.negligible * sizes.amax(1, keepdim=True)
         return torch.cat([gradient[:, :1], gradient[:, 1:].masked_fill(small, 0)], dim=1)
@@ -147,7 +147,7 @@ class TorchEngine:
         return torch.from_numpy(np.ascontiguousarray(array)).long().to(self.device)
 
     def _leaves(self, role: str, ids: Tensor | None) -> Rows:
-        """Return rows of the tables, of which those that are trained gather gradients."""
+        """Return rows of the tables; those of trained tables collect gradients."""
         tables = getattr(self.model, role)
         rows = Rows({name: table.detach() if ids is None else table[ids] for name, table in tables.items()})
         for name, table in rows.items():
@@ -165,7 +165,10 @@ class TorchEngine:
         *,
         soft: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the scores of heads and tails, (size, K) or (1, K) of either, and if asked the excess of the first of each row."""
+        """Return the scores of triples; with `soft` also how far the first of each row exceeds the soft constraints.
+
+        `heads` and `tails` are of shape (rows, K), (rows, 1) or (1, K).
+        """
         entity, relation = leaves["entity"], leaves["relation"]
         head, tail = (Rows({name: embedding(at, table) for name, table in entity.items()}) for at in (heads, tails))
         if self.model.grouped:
@@ -220,7 +223,7 @@ class TorchEngine:
         }
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Take up the state after an epoch."""
+        """Load the state that `state` returned after an epoch."""
         self._steps = int(state["steps"][0])
         for name in self._first:
             self._first[name] = state[f"first.{name}"].to(self.device)
@@ -228,7 +231,7 @@ class TorchEngine:
 
 
 def _split(rows: Rows, sizes: list[int]) -> list[Rows]:
-    """Cut rows into groups; a single row belongs to each of them."""
+    """Divide rows into groups; a single row belongs to every group."""
     if len(rows.vector) == 1:
         return [rows] * len(sizes)
     parts = zip(*(torch.split(table, sizes) for table in rows.values()), strict=True)

@@ -1,4 +1,4 @@
-"""Training: epochs, the metric's epoch, validation, checkpoints."""
+"""The training loop: epochs, updates of the metric, validation, checkpoints."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Trainer:
     graph, recipe, options
         What to train on, and how.
     folder
-        Where to keep the run; without one, nothing is written.
+        The run folder; without one, nothing is written.
     source
-        What the graph was loaded from, for the record.
+        Where the graph was loaded from, for the configuration.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Trainer:
         self._asked_to_stop = False
 
     def stop(self) -> None:
-        """Ask `fit` to keep a checkpoint after the epoch under way and to raise `Stopped`; may be called by a signal handler."""
+        """Ask `fit` to write a checkpoint after the current epoch and raise `Stopped`. A signal handler may call this."""
         self._asked_to_stop = True
 
     def fit(self, callback: Callable[[Progress], None] | None = None, *, resume: bool = False) -> Model:
@@ -88,7 +88,7 @@ class Trainer:
         callback
             Called after each epoch.
         resume
-            Go on from the checkpoint in the folder, or from the start where there is none yet.
+            Go on from the checkpoint in the folder, or from the start if there is none yet.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class Trainer:
         self._checkpoint()
 
     def _warm_start(self) -> None:
-        """Train a TransE by the same recipe and take over its vectors, where the recipe says so."""
+        """If the recipe says so, train a TransE by the same recipe and copy its vectors."""
         recipe = self.recipe
         if not recipe.warm_epochs:
             return
@@ -206,7 +206,7 @@ class Trainer:
             self._worse += 1
             self._stopped = bool(self.recipe.patience) and self._worse >= self.recipe.patience
 
-    # ------------------------------------------------------------------ keeping
+    # ------------------------------------------------------------------ checkpoints
 
     def _checkpoint(self) -> None:
         assert self.folder is not None  # noqa: S101
@@ -224,7 +224,7 @@ class Trainer:
         )
 
     def _check_same(self) -> None:
-        """Refuse to go on with a run that was started on another graph, by another recipe or engine, or that cannot go on."""
+        """Refuse to resume a run that has another graph, recipe or engine, or that has no checkpoint."""
         assert self.folder is not None  # noqa: S101
         config = self.folder.config()
         kept = config.get("graph")
@@ -237,9 +237,7 @@ class Trainer:
         if config.get("engine") != self.engine.name:
             raise InputError(f"the run was started with the engine {config.get('engine')!r:.40}", path=self.folder.path)
         if self.folder.holds("weights.safetensors") and not self.folder.holds("checkpoint.safetensors"):
-            raise InputError(
-                "holds a model without a checkpoint, from which training cannot go on", path=self.folder.path
-            )
+            raise InputError("holds a model without a checkpoint, so training cannot be resumed", path=self.folder.path)
 
     def _resume(self) -> None:
         assert self.folder is not None  # noqa: S101
@@ -259,11 +257,11 @@ class Trainer:
             if not 0 <= (self.best_epoch or 0) <= self.epoch <= self.recipe.epochs:
                 raise ValueError(f"epoch {self.epoch}")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"no state to go on from ({error})", path=self.folder.path) from None
+            raise InputError(f"cannot be resumed ({error})", path=self.folder.path) from None
         self.folder.cut_log(self.epoch)
 
     def _finish(self) -> None:
-        """Go back to the best epoch, compute a metric that comes at the end, and write the result."""
+        """Go back to the best epoch, compute the metric if that happens at the end, and write the result."""
         started = time.perf_counter()
         if self.folder is not None:
             self._checkpoint()
@@ -306,13 +304,13 @@ def start_model(graph: KnowledgeGraph, recipe: Recipe) -> Model:
             model.relation.metric.fill_(1.0)
         if recipe.metric_scale == "trace":
             model.relation.metric.mul_(recipe.metric_trace)
-    if not recipe.warm_epochs:  # otherwise when the vectors are there to adapt to
+    if not recipe.warm_epochs:  # a warm start adapts the model once it has the vectors
         model.adapt(graph, recipe.seed)
     return model
 
 
 def transe_recipe(recipe: Recipe) -> Recipe:
-    """Return the recipe of the TransE from which a model starts: the same objective and steps, without its validation."""
+    """Return the recipe of the TransE from which a model starts: the same objective and optimiser, without validation."""
     learning_rate = recipe.learning_rate if recipe.warm_learning_rate is None else recipe.warm_learning_rate
     without = {"warm_epochs": 0, "warm_learning_rate": None, "validate_every": 0, "patience": 0}
     return recipe.model_copy(

@@ -1,4 +1,4 @@
-"""The score by which epochs are compared. It never sees the test split."""
+"""The validation score that compares epochs. It never sees the test split."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Validation:
     Attributes
     ----------
     measure
-        ``"mrr"``: filtered MRR over both sides, ties counted half, the filter being train and valid. ``"accuracy"``: of triple
-        classification with a threshold for each relation.
+        ``"mrr"``: filtered MRR over both sides, with ties counted half and train and valid as filter. ``"accuracy"``: accuracy of
+        triple classification with a threshold for each relation.
     triples, labels
-        What is scored.
+        The triples to score, and their labels for the accuracy.
     known
-        The filter.
+        The filter for the MRR.
     """
 
     measure: Literal["mrr", "accuracy"]
@@ -37,7 +37,7 @@ class Validation:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, recipe: Recipe) -> Validation | None:
-        """Return what a recipe asks for, or None where it asks for nothing."""
+        """Return the validation that a recipe asks for, or None if it asks for none."""
         if not recipe.validate_every:
             return None
         if not len(graph.valid):
@@ -53,7 +53,7 @@ class Validation:
         return cls("mrr", positives[np.sort(chosen)], None, graph.known("train", "valid"))
 
     def score(self, model: Model) -> float:
-        """Return the measure."""
+        """Return the measure of a model."""
         if self.labels is not None:
             return accuracy(model, self.triples, self.labels)
         assert self.known is not None  # noqa: S101

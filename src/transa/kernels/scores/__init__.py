@@ -73,7 +73,7 @@ class RowScore:
 
 @dataclass(frozen=True, eq=False)
 class GroupScore:
-    """A full metric, ``e^T W_r e``: see `transa.kernels.metric`.
+    """A full metric, ``e^T W_r e``: see `transa.kernels.full_metric`.
 
     Attributes
     ----------
