@@ -16,6 +16,8 @@ from transa.training.epoch_batches import EpochBatches
 from transa.training.metric import project_psd, update_metric
 from transa.training.trainer import start_model
 
+pytestmark = pytest.mark.slow  # both precisions of the metric's kernels are compiled
+
 UMLS = transa.load("umls")
 
 
