@@ -2,18 +2,22 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-lowest bench reliability audit install clean
+.PHONY: demo test test-quick test-lowest bench reliability audit install clean
 
 # The main job on the embedded data, from nothing.
 demo: $(VENV)/.installed
 	$(BIN)/transa demo
 
-# Lint, types and tests, from nothing. CI runs this very target.
+# Lint, types and tests, from nothing, with the coverage. CI runs this very target.
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --cov
+
+# Some of every package's tests, for while one works: they compile few kernels and train little.
+test-quick: $(VENV)/.installed-test
+	$(BIN)/pytest -n auto -m "not slow"
 
 # Speed against peers, in one run on this machine.
 bench: $(VENV)/.installed-bench
@@ -64,5 +68,5 @@ $(VENV)/.installed-bench: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-audit build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-audit build .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -69,6 +69,7 @@ def test_a_sample_is_called_an_estimate_and_has_intervals(command: Command, run:
     assert "estimate" in command("evaluate", run, "--limit", 300).out
 
 
+@pytest.mark.slow
 def test_every_rank_can_be_written(command: Command, run: Path, tmp_path: Path) -> None:
     text, binary = tmp_path / "ranks.csv", tmp_path / "ranks.parquet"
     report = json.loads(command("evaluate", run, "--ranks", text, "--answers", 2, "--json").out)
@@ -145,6 +146,7 @@ def test_what_is_no_run_is_refused(command: Command, tmp_path: Path) -> None:
     assert "not a run folder" in result.err
 
 
+@pytest.mark.slow
 def test_a_file_is_not_overwritten_unasked(command: Command, run: Path, tmp_path: Path) -> None:
     target = tmp_path / "ranks.csv"
     target.write_text("mine")

@@ -239,6 +239,7 @@ def test_discover_new_facts_and_doubtful_ones(command, run: Path, tmp_path: Path
     assert command("discover", run, "-k", 0).code == 2
 
 
+@pytest.mark.slow
 def test_explain_neighbours_and_map(command, run: Path, tmp_path: Path) -> None:
     text = command("explain", run, "Ada", "next", "Bob", "--picture", tmp_path / "why.png")
     assert text.code == 0 and "rank of the tail" in text.out

@@ -85,6 +85,7 @@ def test_a_file_of_ones_own_is_split_and_trained(command, tmp_path: Path) -> Non
     assert result.code == 0
 
 
+@pytest.mark.slow
 def test_demo_shows_scores_predictions_and_a_picture(command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = command("demo")

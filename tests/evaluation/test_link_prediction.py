@@ -15,6 +15,8 @@ from transa.evaluation.queries import Queries
 from transa.evaluation.ranking import Ranker
 from transa.models import build
 
+pytestmark = pytest.mark.slow  # every kernel of ranking is compiled
+
 ENTITIES, RELATIONS, DIM = 19, 3, 4
 VARIANTS = {
     "transe-l1": ("transe", {"norm": 1}),

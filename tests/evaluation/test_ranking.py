@@ -11,6 +11,8 @@ from transa.data import KnownFacts
 from transa.evaluation.queries import Queries
 from transa.evaluation.ranking import Ranker
 
+pytestmark = pytest.mark.slow  # every kernel of ranking is compiled
+
 
 @pytest.mark.parametrize("side", ["head", "tail"])
 @pytest.mark.parametrize("variant", VARIANTS)

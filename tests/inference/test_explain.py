@@ -60,6 +60,7 @@ def test_transformed_dimensions_add_up_to_the_score_for_any_symmetric_metric(met
     assert one.model.metric_matrix(1).shape == (4, 4)  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_every_model_can_be_explained(name: str) -> None:
     found = explain(any_model(name), "e1", "next", "e2", top=3)
@@ -133,6 +134,7 @@ def test_the_map_knows_types_by_role_or_by_a_relation() -> None:
     assert entity_map(one, colour="is").frame().column_names[-1] == "type"
 
 
+@pytest.mark.slow
 def test_umap_keeps_clusters_apart_and_repeats_itself() -> None:
     graph = KnowledgeGraph.from_triples([(f"e{i}", "next", f"e{i + 1}") for i in range(39)])
     one = Trained(build("transe", 40, 1, 5).initialise(0), graph)

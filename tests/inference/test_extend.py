@@ -87,6 +87,7 @@ def without(graph: KnowledgeGraph, held: np.ndarray) -> tuple[KnowledgeGraph, np
     return KnowledgeGraph.from_ids(*kept, entities=[graph.entities[i] for i in rest], relations=graph.relations), ids
 
 
+@pytest.mark.slow
 def test_held_out_entities_of_umls_answer_as_if_they_had_been_trained() -> None:
     graph = transa.load("umls")
     held = np.sort(np.random.default_rng(0).choice(len(graph.entities), 10, replace=False))

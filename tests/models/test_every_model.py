@@ -18,6 +18,8 @@ from transa.training import Trainer, load_recipe, recipe_from
 from transa.training.optimizers import project_l1
 from transa.training.trainer import start_model
 
+pytestmark = pytest.mark.slow  # every model is trained, and every kernel compiled
+
 UMLS = transa.load("umls")
 
 

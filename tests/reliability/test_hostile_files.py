@@ -154,6 +154,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_are_put_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(streams, "UNPACKED", 1 << 20)
@@ -264,6 +265,7 @@ RDF = {
 }
 
 
+@pytest.mark.slow
 def test_hostile_rdf_in_a_process_of_its_own(tmp_path: Path) -> None:
     """A parser that overflows its stack would take the process with it, so that this one looks on."""
     for name, content in RDF.items():
@@ -311,6 +313,7 @@ def run_in_little_memory(folder: Path, names: list[str]) -> dict[str, str]:
     return dict(line.split("\t") for line in done.stdout.splitlines())
 
 
+@pytest.mark.slow
 def test_bombs_take_little_memory(tmp_path: Path) -> None:
     make: dict[str, Callable[[Path], object]] = {
         "rows.tsv.gz": lambda path: packed(path, b"a\tb\tc\n", 40),

@@ -17,6 +17,8 @@ from transa.inference.check import check_ids
 from transa.models import MODELS, Model, build
 from transa.training import Trainer, recipe_from
 
+pytestmark = pytest.mark.slow  # every model is trained, and its kernels compiled
+
 #: Entities in a row; the relation next leads to the one on the right, far two to the right.
 LINE = [(i, 0, i + 1) for i in range(9)] + [(i, 1, i + 2) for i in range(8)]
 

@@ -72,6 +72,7 @@ def test_table_3_implies_that_table_2_is_one_sided() -> None:
     assert printed("table2", "fb15k", "transa")[3] == 80.4
 
 
+@pytest.mark.slow
 def test_a_run_that_is_there_is_not_repeated(done: tuple[Path, Path], tmp_path: Path) -> None:
     results, _ = done
     events: list[Event] = []
@@ -85,6 +86,7 @@ def test_a_run_that_is_there_is_not_repeated(done: tuple[Path, Path], tmp_path: 
     assert len(reproduce(other, Results(results), tmp_path, budget=0).left) == 2
 
 
+@pytest.mark.slow
 def test_a_second_task_is_added_to_the_record_without_training_again(done: tuple[Path, Path]) -> None:
     results, runs = done
     events: list[Event] = []
@@ -97,6 +99,7 @@ def test_a_second_task_is_added_to_the_record_without_training_again(done: tuple
     assert record["command"].count("transa reproduce") == 2
 
 
+@pytest.mark.slow
 def test_a_record_says_how_to_repeat_it(done: tuple[Path, Path]) -> None:
     record = json.loads(next(done[0].glob("umls_transa_paper_*.json")).read_text("utf-8"))
     fields = {
@@ -129,6 +132,7 @@ def test_the_key_depends_on_settings_dataset_and_split() -> None:
     assert dataset_fingerprint(transa.load("umls")) != dataset_fingerprint(transa.load("nations"))
 
 
+@pytest.mark.slow
 def test_interrupted_training_is_taken_up_again(tmp_path: Path) -> None:
     plan = plan_table("table2", ["transe:paper"], ["nations"], {**TINY, "epochs": 4})
 
@@ -150,6 +154,7 @@ def test_a_budget_that_is_used_up_starts_no_run(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_comes_to_nothing_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from transa.training import Trainer
 
@@ -166,6 +171,7 @@ def test_a_run_that_comes_to_nothing_does_not_stop_the_others(tmp_path: Path, mo
     assert (list(outcome.failed), outcome.done) == (["nations_um"], ["nations_transe_paper"])
 
 
+@pytest.mark.slow
 def test_paper_and_measured_figures_stand_in_columns_of_their_own(done: tuple[Path, Path]) -> None:
     plan = plan_table("table2", ROWS, ["wn18", "umls"], TINY)
     wn18, umls = make_tables(plan, Results(done[0]))
@@ -183,6 +189,7 @@ def test_paper_and_measured_figures_stand_in_columns_of_their_own(done: tuple[Pa
     assert {row["system"] for row in wn18.rows if row["side"] == "tail"} == {SYSTEMS[ONE_SIDED[0]]}
 
 
+@pytest.mark.slow
 def test_tables_are_markdown_csv_and_latex(done: tuple[Path, Path]) -> None:
     (table,) = make_tables(plan_table("table3", ROWS, ["umls"], TINY), Results(done[0]))
     lines = table.markdown().splitlines()
@@ -196,6 +203,7 @@ def test_tables_are_markdown_csv_and_latex(done: tuple[Path, Path]) -> None:
     assert r"(\%, filtered)" in table.latex()
 
 
+@pytest.mark.slow
 def test_table_4_has_a_mean_only_where_both_were_measured(done: tuple[Path, Path]) -> None:
     (table,) = make_tables(plan_table("table4"), Results(done[0]))
     row = next(row for row in table.rows if row["system"] == "NTN")
@@ -215,6 +223,7 @@ def test_the_study_of_the_metric_takes_no_models() -> None:
         plan_table("metric", ["transh"], ["wn18"])
 
 
+@pytest.mark.slow
 def test_the_study_of_the_metric_gives_mean_and_deviation_over_seeds(tmp_path: Path) -> None:
     plan = plan_table("metric", None, ["wn18"])
     by_row = {row: [cell for cell in plan.cells if cell.row == row] for row in plan.rows}

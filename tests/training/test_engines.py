@@ -11,6 +11,8 @@ from transa.errors import InputError
 from transa.training.engine import choose_engine
 from transa.training.trainer import start_model
 
+pytestmark = pytest.mark.slow  # every kernel is compiled
+
 UMLS = transa.load("umls")
 
 MODELS = {

@@ -24,6 +24,7 @@ RANKS = {
 MRR = {"format1_transa": 0.2923347, "format1_transr": 0.3040140}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RANKS)
 def test_a_golden_run_ranks_as_it_did(command: Callable[..., Any], tmp_path: Path, name: str) -> None:
     run = RunFolder(
@@ -36,6 +37,7 @@ def test_a_golden_run_ranks_as_it_did(command: Callable[..., Any], tmp_path: Pat
     assert same_bits(load_model(run.path).model_.tensors(), run.read_tensors("weights.safetensors")[0])
 
 
+@pytest.mark.slow
 def test_a_golden_run_goes_on(tmp_path: Path) -> None:
     folder = RunFolder(shutil.copytree(GOLDEN / "format1_unfinished", tmp_path / "run"))
     losses = []

@@ -56,6 +56,7 @@ def whole() -> dict[str, Any]:
 # ---------------------------------------------------------------------- killed
 
 
+@pytest.mark.slow
 def test_killed_at_random_and_while_a_checkpoint_is_written(tmp_path: Path) -> None:
     script = Path(__file__).parents[2] / "reliability" / "crash.py"
     small = [word for field in ("epochs=12", "negatives=1", "dim=30") for word in ("--set", field)]

@@ -17,6 +17,8 @@ from transa.training.epoch_batches import EpochBatches
 from transa.training.metric import project_psd, update_metric
 from transa.training.trainer import Trainer, start_model
 
+pytestmark = pytest.mark.slow  # both precisions of the metric's kernels are compiled
+
 UMLS = transa.load("umls")
 
 

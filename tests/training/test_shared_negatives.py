@@ -18,6 +18,8 @@ NATIONS = transa.load("nations")
 PART = transa.KnowledgeGraph.from_ids(
     NATIONS.train[::20], entities=list(NATIONS.entities), relations=list(NATIONS.relations)
 )
+
+pytestmark = pytest.mark.slow  # many models are trained
 FACTS = set(map(tuple, PART.train.tolist()))
 NEGATIVES = 6
 

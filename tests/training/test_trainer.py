@@ -48,6 +48,7 @@ def test_a_run_folder_holds_all_that_is_needed(tmp_path: Path) -> None:
     assert run.config()["source"] == "umls"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "values",
     [
@@ -95,6 +96,7 @@ trainer.fit(lambda progress: print(progress.epoch, flush=True))
 """
 
 
+@pytest.mark.slow
 def test_a_run_killed_in_the_middle_of_a_round_goes_on_with_the_same_bits(tmp_path: Path) -> None:
     run = tmp_path / "run"
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(run)], stdout=subprocess.PIPE, text=True)
