@@ -94,11 +94,11 @@ def kmeans(points: npt.NDArray[Any], count: int, random: np.random.Generator) ->
     """
     from scipy.cluster.vq import kmeans2
 
-    largest = np.abs(points).max()
+    largest = float(np.abs(points).max())
     if not 0 < largest < np.inf:
         return points[:count]
     argument = "rng" if "rng" in signature(kmeans2).parameters else "seed"  # its name before scipy 1.15
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):  # points that are all equal
         warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
-        centres: npt.NDArray[Any] = kmeans2(points / largest, count, PASSES, minit="++", **{argument: random})[0]
-    return centres * largest
+        scaled: npt.NDArray[Any] = kmeans2(points / largest, count, PASSES, minit="++", **{argument: random})[0]
+    return scaled * largest
