@@ -14,12 +14,12 @@ from transa.training.engine import choose_engine
 from transa.training.losses import LOSSES, loss_of
 from transa.training.trainer import start_model
 
+pytestmark = pytest.mark.slow  # many models are trained
+
 NATIONS = transa.load("nations")
 PART = transa.KnowledgeGraph.from_ids(
     NATIONS.train[::20], entities=list(NATIONS.entities), relations=list(NATIONS.relations)
 )
-
-pytestmark = pytest.mark.slow  # many models are trained
 FACTS = set(map(tuple, PART.train.tolist()))
 NEGATIVES = 6
 

@@ -102,7 +102,7 @@ def kmeans(points: npt.NDArray[Any], count: int, random: np.random.Generator) ->
     """
     from scipy.cluster.vq import kmeans2
 
-    largest = np.abs(points).max()
+    largest = float(np.abs(points).max())
     if not 0 < largest < np.inf:
         return points[:count]
     argument = "rng" if "rng" in signature(kmeans2).parameters else "seed"  # its name before scipy 1.15
