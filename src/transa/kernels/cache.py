@@ -70,8 +70,8 @@ def is_compiled(kernel: str) -> bool:
     """Tell whether one of the large kernels (gradient_phase, count_better, best_answers) has been compiled on this machine before."""
     from transa.kernels import ranking, training
 
-    module = training if hasattr(training, kernel) else ranking
-    statistics = getattr(getattr(module, kernel), "stats", None)
+    module, name = (training, kernel) if hasattr(training, kernel) else (ranking, f"_{kernel}")
+    statistics = getattr(getattr(module, name), "stats", None)
     if statistics is None:  # the compiler is switched off
         return True
-    return any(Path(statistics.cache_path or ".").glob(f"{module.__name__.rpartition('.')[2]}.{kernel}-*.nbi"))
+    return any(Path(statistics.cache_path or ".").glob(f"{module.__name__.rpartition('.')[2]}.{name}-*.nbi"))

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from transa.data import KnowledgeGraph
 from transa.errors import InputError, amount
-from transa.evaluation.ranking import BUDGET, TASK
-from transa.kernels.bounds import AXES
+from transa.evaluation.torch_ranking import BUDGET, QUERIES
+from transa.kernels.spectra import AXES
 from transa.models import Model, build
 from transa.models.transe import TransE
 from transa.training.engine import why_not_numba
@@ -165,7 +165,7 @@ def _ranking(model: Model, triples: int, chunk: int | None, width: int) -> int:
         projected = 3 * 8 * table if "normal" in model.relation_tables() else 0
         axes = model.num_relations * AXES * model.dim * width if model.grouped else 0
         return counted + projected + axes
-    queries = max(1, min(TASK, triples, BUDGET // max(model.num_entities, 1)))
+    queries = max(1, min(QUERIES, triples, BUDGET // max(model.num_entities, 1)))
     scores = queries * model.num_entities
     residuals = min(chunk or BUDGET // (8 * model.dim), scores) * model.dim
     return counted + (3 * scores + 3 * residuals) * width
