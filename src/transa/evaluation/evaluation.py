@@ -20,8 +20,8 @@ from transa.data.statistics import unseen_rows
 from transa.errors import InputError
 from transa.evaluation.classification import check_sizes, finite_scores
 from transa.evaluation.link_prediction import HITS, LinkPrediction, Ties, link_prediction
-from transa.evaluation.queries import SIDES, Queries
-from transa.evaluation.ranking import Callback, Ranker
+from transa.evaluation.queries import SIDES, Callback, Queries
+from transa.evaluation.ranking import Ranker
 from transa.models import Model
 
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from transa.choices import Ties as Ties
 from transa.data.facts import KnownFacts
 from transa.data.graph import Triples
-from transa.evaluation.queries import SIDES, Queries, Side
-from transa.evaluation.ranking import Callback, Ranker
+from transa.evaluation.queries import SIDES, Callback, Queries, Side
+from transa.evaluation.ranking import Ranker
 from transa.models import Model
 
 HITS = (1, 3, 10)

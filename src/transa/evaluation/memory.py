@@ -8,8 +8,8 @@ from __future__ import annotations
 from math import prod
 
 from transa.data import KnowledgeGraph
-from transa.evaluation.ranking import BUDGET, TASK
-from transa.kernels.bounds import AXES
+from transa.evaluation.torch_ranking import BUDGET, QUERIES
+from transa.kernels.spectra import AXES
 from transa.memory import MemoryEstimate
 from transa.models import Model
 
@@ -55,7 +55,7 @@ def ranking_bytes(model: Model, triples: int, chunk: int | None, width: int) -> 
         projected = 3 * 8 * table if "normal" in model.relation_tables() else 0
         axes = model.num_relations * AXES * model.dim * width if model.grouped else 0
         return counted + projected + axes
-    queries = max(1, min(TASK, triples, BUDGET // max(model.num_entities, 1)))
+    queries = max(1, min(QUERIES, triples, BUDGET // max(model.num_entities, 1)))
     scores = queries * model.num_entities
     residuals = min(chunk or BUDGET // (8 * model.dim), scores) * model.dim
     return counted + (3 * scores + 3 * residuals) * width

@@ -1,9 +1,10 @@
-"""The questions that test triples ask: each (head, relation, ?) and (?, relation, tail) once, with all its targets."""
+"""The questions that test triples ask, each (head, relation, ?) and (?, relation, tail) once, with all its targets; and the answers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,11 @@ from transa.data.graph import Triples
 
 Side = Literal["head", "tail"]
 SIDES: tuple[Side, ...] = ("head", "tail")
+
+#: Called now and then with the number of targets that have been done since.
+Callback: TypeAlias = Callable[[int], None]
+#: For each query the ids of the best entities and their scores, both of shape (queries, number).
+BestAnswers: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,3 +89,19 @@ class Queries:
                 [np.arange(a, b, size) for a, b in zip(starts, stops, strict=True)] + [[len(self)]]
             )
         return np.unique(np.minimum(borders, len(self))).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class RankCounts:
+    """What was counted for each target, in the order of the queries.
+
+    Attributes
+    ----------
+    counts
+        Of shape (4, targets): entities better than the target, others equal to it, and of both those that are known answers.
+    rescored
+        How many pairs of query and entity had to be scored in full, where bounds decide most.
+    """
+
+    counts: npt.NDArray[np.int64]
+    rescored: int

@@ -132,4 +132,4 @@ def is_compiled(kernel: str, score: str) -> bool:
         return not isinstance(found, RowScore) or is_kept(compiled_phases(found)[0])
     from transa.kernels import ranking
 
-    return is_kept(getattr(ranking, kernel))
+    return is_kept(getattr(ranking, f"_{kernel}"))
