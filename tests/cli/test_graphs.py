@@ -388,7 +388,7 @@ def test_a_graph_with_splits_is_not_split_again(command, tmp_path):
 @pytest.mark.parametrize("kind", ["nt", "ttl", "rdf", "openke"])
 def test_labels_are_refused_where_the_format_has_none(command, labelled, tmp_path, kind):
     result = command("convert", labelled, tmp_path / "out", "--to", kind)
-    assert_refused(result, f"labelled triples, which {kind} cannot hold; use tsv, csv or parquet")
+    assert_refused(result, f"labelled triples, which {kind} cannot hold; use tsv, csv, jsonl or parquet")
     assert not (tmp_path / "out").exists()
 
 
@@ -581,6 +581,7 @@ def test_formats_as_a_table_and_as_json(command):
     assert {each["name"]: each["extensions"] for each in found["files"]} == {
         "tsv": [".tsv", ".txt", ""],
         "csv": [".csv"],
+        "jsonl": [".jsonl", ".ndjson"],
         "parquet": [".parquet"],
         "nt": [".nt", ".nq"],
         "ttl": [".ttl", ".trig"],
