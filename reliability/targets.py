@@ -30,6 +30,10 @@ Broken = Callable[[Random, bytes], bytes]
 TSV = 'ada\tknows\tbob\nbob\tknows\teve\neve\tlives in\tBérlin\n"a ""quoted"" name"\tlives in\tŌsaka\n'.encode()
 CSV = b'head,relation,tail,label\nada,knows,bob,1\n"bob, the","knows",eve,1\neve,knows,"two\nlines",1\n'
 LABELLED = b"ada\tknows\tbob\t1\nbob\tknows\tada\t1\neve\tlives in\tbob\t1\n"
+JSON_LINES = (
+    '{"head": "ada", "relation": "knows", "tail": "Bérlin", "label": 1}\n'
+    '{"head": 7, "relation": "r", "tail": "\\ud83e\\udd89", "label": "1"}\n'
+).encode()
 N_TRIPLES = (
     b"<http://a/x> <http://a/p> <http://a/y> .\n_:b <http://a/p> <http://a/x> .\n"
     b'<http://a/x> <http://www.w3.org/2000/01/rdf-schema#label> "X"@en .\n<http://a/y> <http://a/q> <urn:transa:a%20b> .\n'
@@ -72,7 +76,7 @@ QUESTIONS = b"head,relation,tail\ne0,next,\n,far,e3\ne1,,e2\n"
 
 #: How many inputs each target gets, relative to the others: what is slow gets less.
 SHARES = {
-    **dict.fromkeys(("train.tsv", "train.csv", "train.txt"), 1.0),
+    **dict.fromkeys(("train.tsv", "train.csv", "train.txt", "train.jsonl"), 1.0),
     "train.tsv.gz": 2.0,
     "train.tsv.zst": 2.0,
     "inside.csv.gz": 0.5,
@@ -150,7 +154,7 @@ class Target:
 @cache
 def targets() -> dict[str, Target]:
     """Return all targets by name."""
-    texts = {".tsv": TSV, ".csv": CSV, ".txt": LABELLED}
+    texts = {".tsv": TSV, ".csv": CSV, ".txt": LABELLED, ".jsonl": JSON_LINES}
     rdf = {".nt": N_TRIPLES, ".ttl": TURTLE, ".nq": QUADS, ".trig": TRIG, ".rdf": XML}
     found = [
         *(_file(f"train{suffix}", content) for suffix, content in (texts | rdf).items()),

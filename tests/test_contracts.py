@@ -12,7 +12,7 @@ ROOT = Path(transa.__file__).parent
 #: The most parameters a function has, `self` and `cls` not counted: in kernels, and elsewhere.
 IN_KERNELS, ELSEWHERE = 12, 10
 #: Decorators of functions that numba compiles.
-COMPILED = {"njit", "kernel", "inlined", "intrinsic"}
+COMPILED = {"njit", "kernel", "inlined", "intrinsic", "by_class", "of"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -33,7 +33,11 @@ def parameters(function: Function) -> list[ast.arg]:
 
 def decorators(function: Function) -> set[str]:
     calls = (each.func if isinstance(each, ast.Call) else each for each in function.decorator_list)
-    return {each.id for each in calls if isinstance(each, ast.Name)}
+    return {
+        each.id if isinstance(each, ast.Name) else each.attr
+        for each in calls
+        if hasattr(each, "id") or hasattr(each, "attr")
+    }
 
 
 def test_no_function_has_too_many_parameters() -> None:

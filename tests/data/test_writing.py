@@ -389,9 +389,7 @@ def test_suffixes_that_cannot_be_written_are_refused(tmp_path, name):
 
 
 def test_an_unknown_format_is_refused(tmp_path):
-    with pytest.raises(
-        InputError, match="unknown format 'xml'; expected one of tsv, csv, parquet, nt, ttl, rdf, openke"
-    ):
+    with pytest.raises(InputError, match=r"unknown format 'xml'; expected one of tsv, csv, .*openke"):
         write(GRAPH, tmp_path / "graph", format="xml")
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import Cache, IndexDataCacheFile
 
-from transa.kernels.cache import SOURCES, CacheFile
+from transa.kernels.cache import SOURCES, CacheFile, KernelCache
 
 SOURCE = """
 from transa.kernels.cache import kernel
@@ -73,9 +73,13 @@ print(sum(total.stats.cache_hits.values()))
 
 def test_numba_has_what_is_replaced_in_it(tmp_path: Path) -> None:
     """Kernels that this module could not keep would be kept as numba does, without a word: a new version of numba is tried here."""
-    kept = fresh(write(tmp_path, 0))._cache._cache_file
+    cache = fresh(write(tmp_path, 0))._cache
+    assert type(cache) is KernelCache
+    kept = cache._cache_file
     assert type(kept) is CacheFile
-    assert kept._source_stamp == SOURCES
+    assert kept._source_stamp[: len(SOURCES)] == SOURCES
+    assert {"_index_key"} <= vars(Cache).keys()
+    assert {"_py_func", "_impl", "_cache_path"} <= vars(cache).keys()
     replaced = {"save", "load", "_load_index"}
     used = {"_data_name", "_save_data", "_save_index"}
     assert replaced | used <= vars(IndexDataCacheFile).keys()

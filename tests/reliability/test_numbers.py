@@ -117,8 +117,8 @@ def test_a_thousand_dimensions(name: str) -> None:
     assert stressed(name, graph(LINE[:9], relations=1), dim=1000, epochs=1) is not None
 
 
-#: Scores of these are matrix products, which a library may round otherwise at the edge of a block than within.
-PRODUCTS = ("rescal", "lfm", "sme_linear", "sme_bilinear", "sme_tensor", "ntn", "slm")
+#: Models whose scores are matrix products, which a library may round otherwise at the edge of a block than within.
+PRODUCTS = {name for name, model in MODELS.items() if model.products} | {"ntn", "slm"}
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -1e9])

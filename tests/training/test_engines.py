@@ -130,6 +130,7 @@ def test_lock_free_training_learns_as_much() -> None:
         ({"model": "transa"}, {"lock_free": True}, "lock_free"),
         ({"model": "transh"}, {"lock_free": True}, "lock_free"),
         ({"model": "transe"}, {"lock_free": True, "engine": "torch"}, "lock_free"),
+        ({"model": "transe", "penalty": 0.01}, {"lock_free": True}, "lock_free: a penalty"),
     ],
 )
 def test_what_an_engine_cannot_do_is_said(values: dict[str, str], options: dict[str, object], named: str) -> None:

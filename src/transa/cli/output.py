@@ -47,12 +47,14 @@ def note_memory(need: MemoryEstimate, *, ignore: bool) -> None:
         check_memory(need)
 
 
-def note_compiling(kernel: str = "gradient_phase", model: Model | None = None) -> None:
-    """Say that a kernel is being compiled, if the model has kernels and this one is used for the first time."""
+def note_compiling(kernel: str, model: Model) -> None:
+    """Say that a kernel is being compiled, if the model uses it and it is used for the first time on this machine."""
+    from transa.evaluation.ranking import has_compiled_ranking
     from transa.kernels.cache import is_compiled
 
-    named = None if model is None else model.kernel()
-    if (model is None or named is not None) and not is_compiled(kernel, "low_rank" if named is None else named.score):
+    named = model.kernel()
+    used = named is not None and (kernel == "gradient_phase" or has_compiled_ranking(model))
+    if used and named is not None and not is_compiled(kernel, named.score):
         note("first use on this machine: compiling kernels, which takes up to a minute and is kept for the next time")
 
 

@@ -88,7 +88,7 @@ def reproduce(
 
 
 def _reproduce(plan: Plan, kept: Any, asked: Runs, as_json: bool) -> None:
-    from transa.cli.output import emit_json, note, note_compiling
+    from transa.cli.output import emit_json, note
     from transa.cli.stopping import stopping_between_epochs
     from transa.reproduction import make_tables
     from transa.reproduction import reproduce as run_plan
@@ -101,8 +101,6 @@ def _reproduce(plan: Plan, kept: Any, asked: Runs, as_json: bool) -> None:
         if asked.budget != 0:
             count_datasets(plan, kept)
     else:
-        if asked.budget != 0:
-            note_compiling()
         options, around = Options(threads=asked.threads), partial(stopping_between_epochs, how="")
         with _view(len(plan.cells)) as callback:
             outcome = run_plan(

@@ -92,10 +92,10 @@ def train(
     if training.resume and folder.started() and not folder.holds("config.json"):
         note(f"{out} holds nothing yet to go on from: training starts anew, with the settings of this command")
     note_memory(training_memory(graph, recipe, options), ignore=machine.ignore_memory)
-    note_compiling()
     trainer = estimator_for(recipe, options).trainer(graph, folder, source)
     size = f"{trainer.model!r}, {trainer.model.parameters:,} parameters"
     note(f"{size}; engine: {trainer.engine.name}, {trainer.threads} threads")
+    note_compiling("gradient_phase", trainer.trained)
     with stopping_between_epochs(trainer), live_view(recipe.epochs) as callback:
         trainer.fit(callback, resume=training.resume)
     if trainer.warm_start:
@@ -127,9 +127,9 @@ def demo(
         note(f"no picture will be drawn: {NEEDS_MATPLOTLIB}")
     graph, folder, recipe = load("umls"), RunFolder(out), load_recipe("transa", None, "umls")
     folder.discard()
-    note_compiling()
     trainer = estimator_for(recipe).trainer(graph, folder, "umls")
     note(f"{trainer.model!r}; engine: {trainer.engine.name}, {trainer.threads} threads")
+    note_compiling("gradient_phase", trainer.trained)
     with live_view(recipe.epochs) as callback:
         trainer.fit(callback)
     model = load_model(folder)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import prod
 
 from transa.data import KnowledgeGraph
+from transa.evaluation.ranking import has_compiled_ranking
 from transa.evaluation.torch_ranking import BUDGET, QUERIES
 from transa.kernels.spectra import AXES
 from transa.memory import MemoryEstimate
@@ -51,7 +52,7 @@ def ranking_bytes(model: Model, triples: int, chunk: int | None, width: int) -> 
     """Return the bytes that ranking takes beside the tables, with compiled kernels or with torch."""
     counted = 2 * 9 * 8 * triples
     table = model.num_entities * model.dim
-    if model.kernel() is not None:
+    if has_compiled_ranking(model):
         projected = 3 * 8 * table if "normal" in model.relation_tables() else 0
         axes = model.num_relations * AXES * model.dim * width if model.grouped else 0
         return counted + projected + axes

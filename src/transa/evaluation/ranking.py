@@ -21,8 +21,8 @@ class Ranker:
     Parameters
     ----------
     model
-        What scores. The compiled kernels decide in double precision; torch, for the models that have no kernel and on other
-        devices, in the model's own.
+        What scores. The compiled kernels decide in double precision; torch, for scores they do not know and on other
+        devices, decides in the model's own.
     chunk
         Entities at a time; results do not depend on it.
     """
@@ -30,9 +30,7 @@ class Ranker:
     def __init__(self, model: Model, chunk: int | None = None) -> None:
         self.model = model
         largest = largest_parameter(model)
-        kernel = model.kernel()
-        compiled = kernel is not None and find_score(kernel.score).ranking is not None
-        compiled = compiled and model.entity.vector.device.type == "cpu" and largest <= LARGEST
+        compiled = has_compiled_ranking(model) and model.entity.vector.device.type == "cpu" and largest <= LARGEST
         self._ranker = CompiledRanker(model, chunk) if compiled else TorchRanker(model, chunk)
 
     def count(self, queries: Queries, callback: Callback | None = None) -> RankCounts:
@@ -48,6 +46,12 @@ class Ranker:
         Of equal scores the lowest id comes first. Where there are not as many, ids are -1 and scores infinite.
         """
         return self._ranker.best(queries, number, leave_out_known)
+
+
+def has_compiled_ranking(model: Model) -> bool:
+    """Tell whether the compiled kernels know the score of a model; torch ranks the others."""
+    kernel = model.kernel()
+    return kernel is not None and find_score(kernel.score).ranking is not None
 
 
 def largest_parameter(model: Model) -> float:

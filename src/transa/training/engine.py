@@ -81,6 +81,10 @@ def choose_engine(
             else "it needs compiled kernels"
         )
         raise InputError(f"lock_free: not available here: {reason}")
+    if lock_free and recipe.penalty and recipe.penalty_rows == "touched":
+        raise InputError(
+            "lock_free: a penalty on touched rows would be taken for each positive and not once a batch; use penalty_rows=all"
+        )
     if engine == "torch" or why:
         from transa.training.torch_engine import TorchEngine
 
