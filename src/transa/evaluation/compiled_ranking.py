@@ -61,7 +61,7 @@ class CompiledRanker:
         """Return the `number` entities of the lowest scores for each query, and these scores."""
         results = Keeping(np.full((len(queries), number), -1, np.int64), np.full((len(queries), number), np.inf))
         known = Known(queries.starts, queries.stops if leave_out_known else queries.starts, queries.known)
-        for vectors, questions in self._calls(queries, np.arange(len(queries) + 1)):
+        for vectors, questions in self._calls(queries, np.arange(len(queries) + 1)) if number else ():
             best_answers(self.metric, vectors, questions, known, self.chunk, results)
         scores = results.scores
         if self.root:
@@ -76,9 +76,10 @@ class CompiledRanker:
         with one_blas_thread():
             self._analyse(queries.relations)
             for tasks in self._tasks(queries):
-                order = dealt(np.diff(tasks))
+                order, threads = dealt(np.diff(tasks)), numba.get_num_threads()
+                shares = np.arange(threads + 1) * len(order) // threads
                 vectors = self._vectors_for(queries.relations[tasks[0]])
-                yield vectors, Questions(sign, queries.fixed, queries.relations, offsets, tasks, order)
+                yield vectors, Questions(sign, queries.fixed, queries.relations, offsets, tasks, order, shares)
 
     def _tasks(self, queries: Queries) -> Iterator[npt.NDArray[np.int64]]:
         """Yield the borders of the tasks of one call after another."""

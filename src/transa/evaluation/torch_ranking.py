@@ -37,12 +37,12 @@ class TorchRanker:
             first, last = int(queries.target_offsets[begin]), int(queries.target_offsets[end])
             for start in range(first, last, len(scores)):
                 rows = slice(start, min(start + len(scores), last))
-                mine = torch.from_numpy(owner[rows] - begin).to(self.device)
-                levels = scores[mine, torch.from_numpy(queries.targets[rows]).to(self.device)]
-                own = scores[mine]
-                counts[0, rows] = (own < levels[:, None]).sum(1).cpu().numpy()
-                counts[1, rows] = (own == levels[:, None]).sum(1).cpu().numpy() - 1
-                counts[2:, rows] = _count_known(queries, rows, scores, begin, levels)
+                targets = queries.targets[rows]
+                own = scores[torch.from_numpy(owner[rows] - begin).to(self.device)]
+                levels = own.gather(1, torch.from_numpy(targets).to(self.device)[:, None])
+                counts[0, rows] = (own < levels).sum(1).cpu().numpy()
+                counts[1, rows] = (own == levels).sum(1).cpu().numpy() - 1
+                counts[2:, rows] = _count_known(queries, owner[rows], targets, own, levels[:, 0])
             if callback is not None:
                 callback(last - first)
         return RankCounts(counts, len(queries) * self.model.num_entities)
@@ -92,21 +92,24 @@ class TorchRanker:
         return scores
 
 
-def _count_known(queries: Queries, some: slice, scores: Tensor, begin: int, levels: Tensor) -> npt.NDArray[np.int64]:
-    """Count the known answers that score better than each of some targets, and those that score the same.
+def _count_known(
+    queries: Queries,
+    owner: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.int64],
+    scores: Tensor,
+    levels: Tensor,
+) -> npt.NDArray[np.int64]:
+    """Count the known answers that score better than each target, and those that score the same.
 
-    `scores` are those of the queries from `begin` on, `levels` those of the targets.
+    Of each target there is the query it belongs to (`owner`), that query's scores of all entities, and its own score (`levels`).
     """
-    owner, targets = queries.query_of_target[some], queries.targets[some]
     sizes = queries.stops[owner] - queries.starts[owner]
     row = np.repeat(np.arange(len(owner)), sizes)
     inside = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     answers = queries.known[np.repeat(queries.starts[owner], sizes) + inside].astype(np.int64)
     other = answers != targets[row]
-    row, answers = row[other], answers[other]
-    rows = torch.from_numpy(row).to(scores.device)
-    values = scores[torch.from_numpy(owner[row] - begin).to(scores.device), torch.from_numpy(answers).to(scores.device)]
-    limits = levels[rows]
+    rows = torch.from_numpy(row[other]).to(scores.device)
+    values, limits = scores[rows, torch.from_numpy(answers[other]).to(scores.device)], levels[rows]
     return np.stack(
         [
             torch.bincount(rows[chosen], minlength=len(owner)).cpu().numpy()

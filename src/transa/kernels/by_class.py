@@ -18,7 +18,7 @@ def by_class(argument: str) -> Callable[[Callable[..., Any]], Any]:
     """Make a function whose implementation is chosen by the class of a named tuple, its parameter `argument`.
 
     The function itself has a docstring and no body. ``@function.of(Class, ...)`` adds an implementation, which has the same parameters
-    and is always inlined; other options are those of ``numba.njit``. Without the compiler, calls choose as well.
+    and is inlined by force; further options are those of ``numba.njit``. Calls from plain Python choose as well.
     """
 
     def declare(declared: Callable[..., Any]) -> Any:

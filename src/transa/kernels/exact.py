@@ -155,18 +155,37 @@ def row_products(left, right):  # type: ignore[no-untyped-def]
 
 
 @by_class("metric")
-def weigh(metric, relation):  # type: ignore[no-untyped-def]
-    """Return what `extent_of` needs to know of a relation's matrix, and the matrix in double precision: k^2 operations."""
+def room_for_matrix(metric):  # type: ignore[no-untyped-def]
+    """Return where `weigh` writes a matrix."""
+
+
+@room_for_matrix.of(Norm, Factors)
+def _no_room(metric):  # type: ignore[no-untyped-def]
+    return np.empty((0, 0), np.float64)
+
+
+@room_for_matrix.of(Full, Signed)
+def _room(metric):  # type: ignore[no-untyped-def]
+    return np.empty((metric.table.shape[1], metric.table.shape[2]), np.float64)
+
+
+@by_class("metric")
+def weigh(metric, relation, precise):  # type: ignore[no-untyped-def]
+    """Write a relation's matrix in double precision, and return what `extent_of` needs to know of it: k^2 operations."""
 
 
 @weigh.of(Norm, Factors)
-def _weigh_nothing(metric, relation):  # type: ignore[no-untyped-def]
-    return 0.0, np.empty((0, 0), np.float64)
+def _weigh_nothing(metric, relation, precise):  # type: ignore[no-untyped-def]
+    return 0.0
 
 
 @weigh.of(Full, Signed)
-def _weigh_matrix(metric, relation):  # type: ignore[no-untyped-def]
-    return heaviest_row(metric.table, relation), metric.table[relation].astype(np.float64)
+def _weigh_matrix(metric, relation, precise):  # type: ignore[no-untyped-def]
+    table = metric.table
+    for i in range(len(precise)):
+        for j in range(len(precise)):
+            precise[i, j] = table[relation, i, j]
+    return heaviest_row(table, relation)
 
 
 @njit(fastmath=FAST)

@@ -1,7 +1,7 @@
 """What the ranking kernels are given: what scores, what is asked, what is known, and the space to work in.
 
-All are tuples that nobody writes to; of the arrays in them, kernels write to those of `Space` alone. Functions of these kernels take
-them in this order: metric, vectors, questions, known, chunk, tile, space; results come last.
+Of the arrays in these tuples, kernels write to those of `Space` alone. Functions take them in this order: metric, vectors, questions,
+known, tile, space; results come last.
 """
 
 from __future__ import annotations
@@ -92,9 +92,10 @@ class Questions(NamedTuple):
         Query q is the entity ``fixed[q]`` plus `sign` times its relation's vector.
     offsets
         Query q has the levels ``offsets[q]`` to ``offsets[q + 1]``: scores that decide. See `transa.kernels.reducers`.
-    tasks, order
-        Queries ``tasks[i]`` to ``tasks[i + 1]`` are done by one thread; with a metric, they have one relation. Threads get even parts
-        of `order`.
+    tasks
+        Task i is queries ``tasks[i]`` to ``tasks[i + 1]``; with a metric, they have one relation.
+    order, shares
+        Thread i does the tasks ``order[shares[i]:shares[i + 1]]``.
     """
 
     sign: float
@@ -103,6 +104,7 @@ class Questions(NamedTuple):
     offsets: npt.NDArray[np.int64]
     tasks: npt.NDArray[np.int64]
     order: npt.NDArray[np.int64]
+    shares: npt.NDArray[np.int64]
 
 
 class Known(NamedTuple):
@@ -118,8 +120,8 @@ class Tile(NamedTuple):
 
     Attributes
     ----------
-    task, first, relation
-        Which task this is, its first query, and the relation of that query.
+    task, relation
+        Which task this is, and the relation of its first query: with a metric, that of all.
     start, stop
         The queries, at most `BLOCK`. Inside the tile, query q is row ``q - start``.
     begin, width
@@ -127,7 +129,6 @@ class Tile(NamedTuple):
     """
 
     task: int
-    first: int
     relation: int
     start: int
     stop: int
@@ -141,7 +142,7 @@ class Space(NamedTuple):
     Attributes
     ----------
     levels, slacks, extents
-        Of the task: each query's levels, the error of its scores, and what no entity's score exceeds.
+        All levels; of each query the error of its scores, and what no entity's score exceeds. Filled for queries at work.
     query, rounded
         The tile's queries, in double precision and in that of the entities.
     lower, upper
@@ -149,7 +150,7 @@ class Space(NamedTuple):
     pair_rows, pair_columns, listed
         A list of pairs of query and entity by row and column of the tile, and which pairs are in it.
     precise
-        The metric of the task in double precision, where it is a matrix.
+        The metric of the task's relation in double precision, where it is a matrix.
     scratch
         Two rows for whoever needs them.
     """
@@ -161,8 +162,8 @@ class Space(NamedTuple):
     rounded: npt.NDArray[Any]
     lower: npt.NDArray[Any]
     upper: npt.NDArray[Any]
-    pair_rows: npt.NDArray[np.int32]
-    pair_columns: npt.NDArray[np.int32]
+    pair_rows: npt.NDArray[np.int64]
+    pair_columns: npt.NDArray[np.int64]
     listed: npt.NDArray[np.bool_]
     precise: npt.NDArray[np.float64]
     scratch: npt.NDArray[np.float64]

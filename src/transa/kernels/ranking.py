@@ -26,7 +26,7 @@ from numba import njit, prange
 from transa.kernels.bounds import bound, bound_by_axes, bound_by_metric, products_of, room_for_upper, slack_of
 from transa.kernels.by_class import by_class
 from transa.kernels.cache import kernel
-from transa.kernels.exact import extent_of, fill_queries, weigh
+from transa.kernels.exact import extent_of, fill_queries, room_for_matrix, weigh
 from transa.kernels.rank_types import Factors, Full, Known, Metric, Norm, Questions, Signed, Space, Tile, Vectors
 from transa.kernels.reducers import Counting, Keeping, enter, keep_open, list_open, narrow, settle
 from transa.kernels.scores import FAST
@@ -54,56 +54,59 @@ def best_answers(
 
 @kernel(parallel=True, fastmath=FAST)
 def _count_better(metric, vectors, questions, known, chunk, targets, counts, rescored):  # type: ignore[no-untyped-def]
-    for turn in prange(len(questions.order)):
-        reducer = Counting(targets, counts, rescored)
-        _scan(metric, vectors, questions, known, chunk, questions.order[turn], reducer)
+    for thread in prange(len(questions.shares) - 1):
+        _scan(metric, vectors, questions, known, chunk, np.int64(thread), Counting(targets, counts, rescored))
 
 
 @kernel(parallel=True, fastmath=FAST)
 def _best_answers(metric, vectors, questions, known, chunk, answers, scores):  # type: ignore[no-untyped-def]
-    for turn in prange(len(questions.order)):
-        _scan(metric, vectors, questions, known, chunk, questions.order[turn], Keeping(answers, scores))
+    for thread in prange(len(questions.shares) - 1):
+        _scan(metric, vectors, questions, known, chunk, np.int64(thread), Keeping(answers, scores))
 
 
 @njit(fastmath=FAST, forceinline=True)
-def _scan(metric, vectors, questions, known, chunk, task, reducer):  # type: ignore[no-untyped-def]
-    """Pass all entities by the queries of a task."""
-    first, last = questions.tasks[task], questions.tasks[task + 1]
-    relation, total = questions.relations[first], len(vectors.entities)
-    heaviest, precise = weigh(metric, relation)
-    space = _space_for(metric, vectors, questions, chunk, first, last, precise)
-    for begin in range(0, total, chunk):
-        width = min(chunk, total - begin)
-        products = products_of(metric, vectors, relation, begin, width)
-        for start in range(first, last, BLOCK):
-            tile = Tile(task, first, relation, start, min(start + BLOCK, last), begin, width)
-            fill_queries(vectors, questions, tile, space)
-            if begin == 0:
-                _limit_errors(metric, vectors, tile, space, heaviest)
-            bound(metric, vectors, products, tile, space)
-            enter(metric, vectors, questions, known, tile, space, reducer)
-            narrow(tile, space, reducer)
-            refined = _refine(metric, vectors, questions, tile, space, reducer)
-            settle(metric, vectors, questions, known, tile, space, refined, reducer)
+def _scan(metric, vectors, questions, known, chunk, thread, reducer):  # type: ignore[no-untyped-def]
+    """Pass all entities by the queries of the tasks of one thread."""
+    tasks, order, total = questions.tasks, questions.order, len(vectors.entities)
+    space = _space_for(metric, vectors, questions, chunk)
+    for turn in range(questions.shares[thread], questions.shares[thread + 1]):
+        task = order[turn]
+        first, last = tasks[task], tasks[task + 1]
+        relation = questions.relations[first]
+        heaviest = weigh(metric, relation, space.precise)
+        for begin in range(0, total, chunk):
+            width = min(chunk, total - begin)
+            products = products_of(metric, vectors, relation, begin, width)
+            for start in range(first, last, BLOCK):
+                tile = Tile(task, relation, start, min(start + BLOCK, last), begin, width)
+                fill_queries(vectors, questions, tile, space)
+                if begin == 0:
+                    _limit_errors(metric, vectors, tile, space, heaviest)
+                bound(metric, vectors, products, tile, space)
+                enter(metric, vectors, questions, known, tile, space, reducer)
+                narrow(tile, space, reducer)
+                refined = _refine(metric, vectors, questions, tile, space, reducer)
+                settle(metric, vectors, questions, known, tile, space, refined, reducer)
 
 
 @njit(forceinline=True)
-def _space_for(metric, vectors, questions, chunk, first, last, precise):  # type: ignore[no-untyped-def]
-    """Return the arrays that a task needs."""
+def _space_for(metric, vectors, questions, chunk):  # type: ignore[no-untyped-def]
+    """Return the arrays that a thread works in."""
     size, dtype = vectors.entities.shape[1], vectors.entities.dtype
+    queries = len(questions.fixed)
     lower = np.empty((BLOCK, chunk), dtype)
     return Space(
-        np.empty(questions.offsets[last] - questions.offsets[first], np.float64),
-        np.empty(last - first, np.float64),
-        np.empty(last - first, np.float64),
+        np.empty(questions.offsets[queries], np.float64),
+        np.empty(queries, np.float64),
+        np.empty(queries, np.float64),
         np.zeros((BLOCK, size), np.float64),
         np.zeros((BLOCK, size), dtype),
         lower,
         room_for_upper(metric, lower),
-        np.empty(lower.size, np.int32),
-        np.empty(lower.size, np.int32),
+        np.empty(lower.size, np.int64),
+        np.empty(lower.size, np.int64),
         np.zeros(lower.shape, np.bool_),
-        precise,
+        room_for_matrix(metric),
         np.empty((2, size), np.float64),
     )
 
@@ -113,9 +116,8 @@ def _limit_errors(metric, vectors, tile, space, heaviest):  # type: ignore[no-un
     """Write how large the scores of the tile's queries may be, and how large their errors."""
     extents, slacks, query = space.extents, space.slacks, space.query
     for q in range(tile.start, tile.stop):
-        extent = extent_of(metric, vectors, query, q - tile.start, tile.relation, heaviest)
-        extents[q - tile.first] = extent
-        slacks[q - tile.first] = slack_of(metric, vectors, query, q - tile.start, tile.relation, extent)
+        extents[q] = extent_of(metric, vectors, query, q - tile.start, tile.relation, heaviest)
+        slacks[q] = slack_of(metric, vectors, query, q - tile.start, tile.relation, extents[q])
 
 
 @by_class("metric")

@@ -64,7 +64,7 @@ def narrow(tile, space, reducer):  # type: ignore[no-untyped-def]
 
 @by_class("reducer")
 def settle(metric, vectors, questions, known, tile, space, refined, reducer):  # type: ignore[no-untyped-def]
-    """Take in the tile, computing the exact scores of pairs that are still open. Of them, `refined` have been scored in full before."""
+    """Take in the tile, with exact scores for pairs that are still open. `refined` tells how many have been scored in full already."""
 
 
 # ---------------------------------------------------------------------------------------------------------------- open pairs
@@ -77,9 +77,9 @@ def list_open(questions, tile, space):  # type: ignore[no-untyped-def]
     like = space.lower.dtype.type
     found = 0
     for q in range(tile.start, tile.stop):
-        slack = slacks[q - tile.first]
+        slack = slacks[q]
         for t in range(offsets[q], offsets[q + 1]):
-            level = levels[t - offsets[tile.first]]
+            level = levels[t]
             found = _list_between(like(level - slack), like(level + slack), tile, space, q - tile.start, -1, found)
     _unlist(space, found)
     return found
@@ -116,10 +116,10 @@ def keep_open(questions, tile, space, found):  # type: ignore[no-untyped-def]
     for entry in range(found):
         row, x = rows[entry], columns[entry]
         q = tile.start + row
-        slack = slacks[q - tile.first]
+        slack = slacks[q]
         is_open = False
         for t in range(offsets[q], offsets[q + 1]):
-            level = levels[t - offsets[tile.first]]
+            level = levels[t]
             is_open = is_open or (lower[row, x] <= like(level + slack) and upper[row, x] >= like(level - slack))
         if is_open:
             rows[left], columns[left] = row, x
@@ -138,7 +138,7 @@ def _score_targets(metric, vectors, questions, known, tile, space, reducer):  # 
         for q in range(tile.start, tile.stop):
             for t in range(offsets[q], offsets[q + 1]):
                 score = exact_score(metric, vectors, tile, space, q - tile.start, reducer.targets[t])
-                levels[t - offsets[tile.first]] = score
+                levels[t] = score
 
 
 @narrow.of(Counting)
@@ -154,11 +154,11 @@ def _count(metric, vectors, questions, known, tile, space, refined, reducer):  #
     begin, width = tile.begin, tile.width
     found = 0
     for q in range(tile.start, tile.stop):
-        row, slack = q - tile.start, slacks[q - tile.first]
+        row, slack = q - tile.start, slacks[q]
         from_known = find(answers, known.starts[q], known.stops[q], begin)
         to_known = find(answers, from_known, known.stops[q], begin + width)
         for t in range(offsets[q], offsets[q + 1]):
-            level = levels[t - offsets[tile.first]]
+            level = levels[t]
             low, high = like(level - slack), like(level + slack)
             better = near = 0
             for x in range(width):
@@ -172,7 +172,7 @@ def _count(metric, vectors, questions, known, tile, space, refined, reducer):  #
     _unlist(space, found)
     for start in range(0, found, ROWS):
         _count_pairs(metric, vectors, questions, known, tile, space, start, min(start + ROWS, found), reducer)
-    rescored[tile.task] += max(refined, found)
+    rescored[tile.task] += max(refined, found)  # those found are among those refined, if there are any
 
 
 @njit(fastmath=FAST, forceinline=True)
@@ -185,10 +185,10 @@ def _count_pairs(metric, vectors, questions, known, tile, space, start, stop, re
     for entry in range(start, stop):
         row, x = rows[entry], columns[entry]
         q, entity = tile.start + row, tile.begin + x
-        slack = space.slacks[q - tile.first]
-        error = vectors.exact_error * space.extents[q - tile.first]
+        slack = space.slacks[q]
+        error = vectors.exact_error * space.extents[q]
         for t in range(offsets[q], offsets[q + 1]):
-            level = space.levels[t - offsets[tile.first]]
+            level = space.levels[t]
             if upper[row, x] < like(level - slack) or lower[row, x] > like(level + slack) or entity == targets[t]:
                 continue
             value = values[entry - start]
@@ -216,7 +216,7 @@ def _leave_out_known(metric, vectors, questions, known, tile, space, reducer):  
             upper[q - tile.start, answers[place] - tile.begin] = np.inf
 
 
-@narrow.of(Keeping, fastmath=FAST)
+@narrow.of(Keeping, fastmath=FAST, forceinline=False)  # called in three places, and long to compile
 def _lower_levels(tile, space, reducer):  # type: ignore[no-untyped-def]
     """Lower levels to the score of the last answer found, or to as many upper bounds as answers are sought."""
     scores, levels, upper = reducer.scores, space.levels, space.upper
@@ -228,8 +228,8 @@ def _lower_levels(tile, space, reducer):  # type: ignore[no-untyped-def]
             better += upper[row, x] < last
         if better >= number:
             bound = np.partition(upper[row, : tile.width], number - 1)[number - 1]
-            last = min(last, np.float64(bound) + space.slacks[q - tile.first])
-        levels[q - tile.first] = last
+            last = min(last, np.float64(bound) + space.slacks[q])
+        levels[q] = last
 
 
 @settle.of(Keeping, fastmath=FAST)
@@ -237,7 +237,7 @@ def _keep(metric, vectors, questions, known, tile, space, refined, reducer):  # 
     scores, levels, slacks, lower = reducer.scores, space.levels, space.slacks, space.lower
     last = scores.shape[1] - 1
     for q in range(tile.start, tile.stop):
-        row, level, slack = q - tile.start, levels[q - tile.first], slacks[q - tile.first]
+        row, level, slack = q - tile.start, levels[q], slacks[q]
         for x in range(tile.width):
             if lower[row, x] < np.inf and lower[row, x] <= min(level, scores[q, last]) + slack:
                 value = exact_score(metric, vectors, tile, space, row, tile.begin + x)
