@@ -52,7 +52,7 @@ def test_suggestions_are_near_and_few():
 
 def test_the_package_offers_what_it_lists_and_nothing_else():
     assert all(getattr(transa, name) is not None for name in transa.__all__)
-    assert set(transa.__all__) < set(dir(transa))
+    assert set(transa.__all__) <= set(dir(transa))
     assert all(isinstance(getattr(transa, name), type) for name in set(dir(transa)) - set(transa.__all__))
     with pytest.raises(AttributeError, match="module 'transa' has no attribute 'laod'"):
         _ = transa.laod

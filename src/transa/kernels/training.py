@@ -129,7 +129,7 @@ def compiled_phases(score: RowScore) -> tuple[Any, Any]:
             )
         finish(vectors, relation, extra, row, soft_penalty, factors, gradients, b, extra_gradients)
 
-    def gradient_phase(
+    def gradient_phase(  # pragma: no cover (compiled)
         examples, tables, objective, scores, factors, gradients, extra_gradients, losses, violations, active
     ):
         triples, start, stop, negatives, at_head = examples
@@ -160,7 +160,9 @@ def compiled_phases(score: RowScore) -> tuple[Any, Any]:
                     extra_gradients,
                 )
 
-    def lock_free_phase(examples, tables, objective, step, losses, violations, vectors, first, second):
+    def lock_free_phase(  # pragma: no cover (compiled)
+        examples, tables, objective, step, losses, violations, vectors, first, second
+    ):
         triples, start, stop, negatives, at_head = examples
         _, num_entities, extra, weights = tables
         loss, margin, temperature, negligible, root, _ = objective
