@@ -51,21 +51,23 @@ class CompiledRanker:
         counts = np.zeros((4, len(queries.targets)), np.int64)
         known = Known(queries.starts, queries.stops, queries.known)
         rescored = 0
-        for vectors, questions in self._calls(queries, queries.target_offsets):
-            results = Counting(queries.targets, counts, np.zeros(len(questions.tasks) - 1, np.int64))
-            count_better(self.metric, vectors, questions, known, self.chunk, results)
-            rescored += int(results.rescored.sum())
-            if callback is not None:
-                first, last = questions.tasks[0], questions.tasks[-1]
-                callback(int(queries.target_offsets[last] - queries.target_offsets[first]))
+        with one_blas_thread():
+            for vectors, questions in self._calls(queries, queries.target_offsets):
+                results = Counting(queries.targets, counts, np.zeros(len(questions.tasks) - 1, np.int64))
+                count_better(self.metric, vectors, questions, known, self.chunk, results)
+                rescored += int(results.rescored.sum())
+                if callback is not None:
+                    first, last = questions.tasks[0], questions.tasks[-1]
+                    callback(int(queries.target_offsets[last] - queries.target_offsets[first]))
         return RankCounts(counts, rescored)
 
     def best(self, queries: Queries, number: int, leave_out_known: bool) -> BestAnswers:
         """Return the `number` entities of the lowest scores for each query, and these scores."""
         results = Keeping(np.full((len(queries), number), -1, np.int64), np.full((len(queries), number), np.inf))
         known = Known(queries.starts, queries.stops if leave_out_known else queries.starts, queries.known)
-        for vectors, questions in self._calls(queries, np.arange(len(queries) + 1)) if number else ():
-            best_answers(self.metric, vectors, questions, known, self.chunk, results)
+        with one_blas_thread():
+            for vectors, questions in self._calls(queries, np.arange(len(queries) + 1)) if number else ():
+                best_answers(self.metric, vectors, questions, known, self.chunk, results)
         scores = results.scores
         if self.root:
             scores = np.sqrt(np.maximum(scores, 0.0))
@@ -76,13 +78,13 @@ class CompiledRanker:
     def _calls(self, queries: Queries, offsets: npt.NDArray[np.int64]) -> Iterator[tuple[Vectors, Questions]]:
         """Yield what the kernels are called with, for one part of the queries after another."""
         sign = 1.0 if queries.side == "tail" else -1.0
-        with one_blas_thread():
-            self._analyse(queries.relations)
-            for tasks in self._tasks(queries):
-                order, threads = dealt(np.diff(tasks)), numba.get_num_threads()
-                shares = np.arange(threads + 1) * len(order) // threads
-                vectors = self._vectors_for(queries.relations[tasks[0]])
-                yield vectors, Questions(sign, queries.fixed, queries.relations, offsets, tasks, order, shares)
+        threads = numba.get_num_threads()
+        self._analyse(queries.relations)
+        for tasks in self._tasks(queries):
+            order = dealt(np.diff(tasks))
+            shares = np.arange(threads + 1) * len(order) // threads
+            vectors = self._vectors_for(queries.relations[tasks[0]])
+            yield vectors, Questions(sign, queries.fixed, queries.relations, offsets, tasks, order, shares)
 
     def _tasks(self, queries: Queries) -> Iterator[npt.NDArray[np.int64]]:
         """Yield the borders of the tasks of one call after another."""

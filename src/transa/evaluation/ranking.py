@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from transa.errors import InputError
-from transa.evaluation.compiled_ranking import CompiledRanker
 from transa.evaluation.queries import BestAnswers, Callback, Queries, RankCounts
 from transa.evaluation.torch_ranking import TorchRanker
-from transa.kernels.scores import find_score
 from transa.models import Model
+
+if TYPE_CHECKING:
+    from transa.evaluation.compiled_ranking import CompiledRanker
 
 #: Parameters up to here give scores that no precision overflows; beyond, every score is looked at.
 LARGEST = 1e9
@@ -29,9 +31,7 @@ class Ranker:
 
     def __init__(self, model: Model, chunk: int | None = None) -> None:
         self.model = model
-        largest = largest_parameter(model)
-        compiled = has_compiled_ranking(model) and model.entity.vector.device.type == "cpu" and largest <= LARGEST
-        self._ranker = CompiledRanker(model, chunk) if compiled else TorchRanker(model, chunk)
+        self._ranker = _ranker_for(model, chunk)
 
     def count(self, queries: Queries, callback: Callback | None = None) -> RankCounts:
         """Count for each target of each query the entities that score better or the same.
@@ -48,10 +48,24 @@ class Ranker:
         return self._ranker.best(queries, number, leave_out_known)
 
 
+def _ranker_for(model: Model, chunk: int | None) -> CompiledRanker | TorchRanker:
+    """Return the compiled ranker if it can rank by the model, otherwise torch's."""
+    largest = largest_parameter(model)
+    if not has_compiled_ranking(model) or model.entity.vector.device.type != "cpu" or largest > LARGEST:
+        return TorchRanker(model, chunk)
+    from transa.evaluation.compiled_ranking import CompiledRanker  # loads the compiler, which takes a while
+
+    return CompiledRanker(model, chunk)
+
+
 def has_compiled_ranking(model: Model) -> bool:
     """Tell whether the compiled kernels know the score of a model; torch ranks the others."""
     kernel = model.kernel()
-    return kernel is not None and find_score(kernel.score).ranking is not None
+    if kernel is None:
+        return False
+    from transa.kernels.scores import find_score
+
+    return find_score(kernel.score).ranking is not None
 
 
 def largest_parameter(model: Model) -> float:
