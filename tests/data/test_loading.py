@@ -115,3 +115,10 @@ def test_notes_and_splits_keep_the_name(tmp_path, monkeypatch):
     assert graph.with_notes("a note").name == "umls"
     assert split_graph(graph, (0.8, 0.1, 0.1)).name == "umls"
     assert load("umls", split=(0.8, 0.1, 0.1)).name == "umls"
+
+
+def test_a_saved_graph_beside_openke_files_is_read_as_the_saved_graph(tmp_path):
+    graph = load("nations")
+    folder = graph.save(tmp_path / "graph")
+    (folder / "entity2id.txt").write_text("0\n")
+    assert load(folder) == graph

@@ -75,7 +75,7 @@ class RowEngine(CompiledEngine):
             if name in relation:
                 rows = relation[name].numpy().reshape(self.model.num_relations, -1, self.model.dim)
                 return rows, f"relation.{name}" if f"relation.{name}" in self.settings else ""
-        return np.zeros((self.model.num_relations, 0, self.model.dim), relation_type(self.model)), ""
+        return np.zeros((self.model.num_relations, 0, self.model.dim), self.model.entity.vector.numpy().dtype), ""
 
     def _train_batch(self, batch: Batch, examples: Examples, factor: float) -> None:
         step = self.vectors.step(self._number, factor)
@@ -95,8 +95,3 @@ class RowEngine(CompiledEngine):
             gradients = self.extra_gradients.reshape(len(self.extra_gradients), -1)
             relations = np.ascontiguousarray(examples.triples[batch.start : batch.stop, 1])
             self.extra.take(relations, self.extra.step(self._number, factor), self.active[:size], gradients)
-
-
-def relation_type(model: Model) -> np.dtype:
-    """Return the type of a model's parameters."""
-    return model.entity.vector.numpy().dtype

@@ -69,8 +69,8 @@ def format_of_file(path: Path) -> FileFormat | None:
 
 
 def format_of_folder(folder: Path) -> FolderFormat | None:
-    """Return the format that recognises a folder, or None."""
-    return next((each for each in FOLDER_FORMATS.values() if each.is_mine(folder)), None)
+    """Return the format that recognises a folder, or None. The one that was registered last is asked first."""
+    return next((each for each in reversed(FOLDER_FORMATS.values()) if each.is_mine(folder)), None)
 
 
 def targets() -> dict[str, FileFormat | FolderFormat]:
