@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -150,3 +151,28 @@ def test_a_change_in_any_source_of_a_kernel_makes_what_was_kept_of_no_use(
     changed = fresh(path)
     assert changed(values) == 3
     assert hits(changed) == 0
+
+
+TRAINING = """
+import hashlib, sys
+import transa
+from transa.training import Trainer, recipe_from
+
+graph = transa.load("nations")
+for model, norm in (("transe", 1), ("transh", 1), ("transh", 2)):
+    trained = Trainer(graph, recipe_from({"model": model, "norm": norm, "dim": 50, "epochs": 2})).fit()
+    print(hashlib.sha256(b"".join(table.numpy().tobytes() for table in trained.tensors().values())).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_code_from_the_disk_gives_the_bits_of_code_just_compiled(tmp_path: Path) -> None:
+    def train() -> str:
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run([sys.executable, "-c", TRAINING], env=environment, capture_output=True, text=True)
+        assert not done.returncode, done.stderr
+        return done.stdout
+
+    compiled = train()
+    assert len(compiled.splitlines()) == 3
+    assert train() == compiled

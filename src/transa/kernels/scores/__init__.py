@@ -29,6 +29,15 @@ def inlined(function: Callable[..., Any]) -> Any:
     return njit(fastmath=FAST, forceinline=True)(function)
 
 
+def in_order(function: Callable[..., Any]) -> Any:
+    """Compile a function like `inlined`, but keep the order of its operations.
+
+    Numba optimises a parallel loop twice and keeps the second result on disk. If the second pass orders a sum of three or more terms
+    differently, results depend on whether a kernel came from the disk. ``tests/kernels/test_cache.py`` compares the two.
+    """
+    return njit(fastmath={"contract"}, forceinline=True)(function)
+
+
 @inlined
 def no_excess(vectors, relation, extra, row):
     """Return that a relation violates no soft constraint."""

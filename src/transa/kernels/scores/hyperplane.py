@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from transa.kernels.codes import L1, L2, SQUARED_L2, TILT
-from transa.kernels.scores import RowScore, inlined, register
+from transa.kernels.scores import RowScore, in_order, inlined, register
 from transa.kernels.scores.residuals import scale_residual, scatter_residual, sign_residual
 
 
@@ -23,12 +23,18 @@ def _along(vectors, head, tail, extra, row):
 
 
 @inlined
+def _entry(vectors, head, relation, tail, extra, row, shift, i):
+    """Return entry i of the residual, with shift = w.d."""
+    return vectors[head, i] - vectors[tail, i] + vectors[relation, i] - shift * extra[row, 0, i]
+
+
+@inlined
 def _l1(vectors, head, relation, tail, extra, row):
     """Return sum |e|."""
     total = vectors.dtype.type(0)
     shift = _along(vectors, head, tail, extra, row)
     for i in range(vectors.shape[1]):
-        total += abs(vectors[head, i] - vectors[tail, i] + vectors[relation, i] - shift * extra[row, 0, i])
+        total += abs(_entry(vectors, head, relation, tail, extra, row, shift, i))
     return total
 
 
@@ -38,7 +44,7 @@ def _squared_l2(vectors, head, relation, tail, extra, row):
     total = vectors.dtype.type(0)
     shift = _along(vectors, head, tail, extra, row)
     for i in range(vectors.shape[1]):
-        e = vectors[head, i] - vectors[tail, i] + vectors[relation, i] - shift * extra[row, 0, i]
+        e = _entry(vectors, head, relation, tail, extra, row, shift, i)
         total += e * e
     return total
 
@@ -51,46 +57,52 @@ def _l2(vectors, head, relation, tail, extra, row):
 
 @inlined
 def _write(vectors, head, relation, tail, extra, row, out, place):
-    """Write the residual to ``out[place]``."""
+    """Write the residual to ``out[place]`` and return w.d."""
     shift = _along(vectors, head, tail, extra, row)
     for i in range(vectors.shape[1]):
-        out[place, i] = vectors[head, i] - vectors[tail, i] + vectors[relation, i] - shift * extra[row, 0, i]
+        out[place, i] = _entry(vectors, head, relation, tail, extra, row, shift, i)
+    return shift
+
+
+@in_order
+def _combine(a, x, b, y):
+    """Return a x + b y."""
+    return a * x + b * y
 
 
 @inlined
-def _pass_on(vectors, head, tail, extra, row, gradients, places, extra_gradients, b):
+def _pass_on(vectors, head, tail, extra, row, shift, gradients, places, extra_gradients, b):
     """Add the gradient by w, -(w.d) g - (w.g) d with the gradient g by the residual, and pass g on."""
     size, place = vectors.shape[1], places[0]
-    shift = _along(vectors, head, tail, extra, row)
     slope = vectors.dtype.type(0)
     for i in range(size):
         slope += extra[row, 0, i] * gradients[place, i]
     for i in range(size):
-        extra_gradients[b, 0, i] -= shift * gradients[place, i] + slope * (vectors[head, i] - vectors[tail, i])
+        extra_gradients[b, 0, i] -= _combine(shift, gradients[place, i], slope, vectors[head, i] - vectors[tail, i])
     scatter_residual(gradients, places)
 
 
 @inlined
 def _l1_gradient(vectors, head, relation, tail, extra, row, value, factor, gradients, places, extra_gradients, b):
-    _write(vectors, head, relation, tail, extra, row, gradients, places[0])
+    shift = _write(vectors, head, relation, tail, extra, row, gradients, places[0])
     sign_residual(gradients, places[0], factor)
-    _pass_on(vectors, head, tail, extra, row, gradients, places, extra_gradients, b)
+    _pass_on(vectors, head, tail, extra, row, shift, gradients, places, extra_gradients, b)
 
 
 @inlined
 def _squared_l2_gradient(
     vectors, head, relation, tail, extra, row, value, factor, gradients, places, extra_gradients, b
 ):
-    _write(vectors, head, relation, tail, extra, row, gradients, places[0])
+    shift = _write(vectors, head, relation, tail, extra, row, gradients, places[0])
     scale_residual(gradients, places[0], 2 * factor)
-    _pass_on(vectors, head, tail, extra, row, gradients, places, extra_gradients, b)
+    _pass_on(vectors, head, tail, extra, row, shift, gradients, places, extra_gradients, b)
 
 
 @inlined
 def _l2_gradient(vectors, head, relation, tail, extra, row, value, factor, gradients, places, extra_gradients, b):
-    _write(vectors, head, relation, tail, extra, row, gradients, places[0])
+    shift = _write(vectors, head, relation, tail, extra, row, gradients, places[0])
     scale_residual(gradients, places[0], factor / max(value, vectors.dtype.type(1e-12)))
-    _pass_on(vectors, head, tail, extra, row, gradients, places, extra_gradients, b)
+    _pass_on(vectors, head, tail, extra, row, shift, gradients, places, extra_gradients, b)
 
 
 @inlined
