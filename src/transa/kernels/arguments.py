@@ -2,7 +2,8 @@
 
 Every kernel takes its arguments in one order: the examples of a batch, the tables to score them with, the objective or the step,
 then the arrays it writes. Those arrays are plain arguments: inside a parallel loop, numba silently loses what is written to a field of
-a tuple. For the same reason, kernels bind the fields they need to local names before their loops.
+a tuple. For the same reason, kernels bind the fields they need to local names before their loops. The typed
+fronts pass plain tuples on: numba looks up the type of a named tuple in Python, which takes longer than a small batch.
 """
 
 from __future__ import annotations

@@ -47,7 +47,18 @@ def grouped_gradient_phase(
         Results, as in `gradient_phase`.
     """
     _grouped_gradient_phase(
-        groups, order, absolute, examples, tables, objective, scores, factors, gradients, losses, violations, active
+        groups,
+        order,
+        absolute,
+        tuple(examples),
+        tuple(tables),
+        tuple(objective),
+        scores,
+        factors,
+        gradients,
+        losses,
+        violations,
+        active,
     )
 
 
@@ -128,7 +139,17 @@ def hinge_gradient_phase(
     of |e'| + |e|, from which W|e| and W|e'| follow.
     """
     _hinge_gradient_phase(
-        groups, order, absolute, examples, tables, objective, factors, gradients, losses, violations, active
+        groups,
+        order,
+        absolute,
+        tuple(examples),
+        tuple(tables),
+        tuple(objective),
+        factors,
+        gradients,
+        losses,
+        violations,
+        active,
     )
 
 

@@ -60,7 +60,16 @@ def gradient_phase(
         For each positive: the loss, how many negatives violate, and whether there is any gradient.
     """
     compiled_phases(score)[0](
-        examples, tables, objective, scores, factors, gradients, extra_gradients, losses, violations, active
+        tuple(examples),
+        tuple(tables),
+        tuple(objective),
+        scores,
+        factors,
+        gradients,
+        extra_gradients,
+        losses,
+        violations,
+        active,
     )
 
 
@@ -79,7 +88,9 @@ def lock_free_phase(
 
     ``tables.vectors`` and the optimiser's state, `first` and `second`, are changed in place. Extra rows of relations are not learned.
     """
-    compiled_phases(score)[1](examples, tables, objective, step, losses, violations, tables.vectors, first, second)
+    compiled_phases(score)[1](
+        tuple(examples), tuple(tables), tuple(objective), tuple(step), losses, violations, tables.vectors, first, second
+    )
 
 
 @cache

@@ -28,7 +28,7 @@ def loss_gradients(
 
     The arrays are those of `transa.kernels.training.gradient_phase`, cut to the size of the batch.
     """
-    _loss_gradients(objective, scores, factors, losses, violations, active)
+    _loss_gradients(tuple(objective), scores, factors, losses, violations, active)
 
 
 @kernel(parallel=True)
@@ -93,7 +93,9 @@ def update_vectors(
     vectors, first, second
         The table, with or without rows of relations, and the state of the optimiser.
     """
-    _update_vectors(examples, num_entities, step, factors, active, gradients, slots, touched, vectors, first, second)
+    _update_vectors(
+        tuple(examples), num_entities, tuple(step), factors, active, gradients, slots, touched, vectors, first, second
+    )
 
 
 @kernel(parallel=True, fastmath=FAST)
@@ -171,7 +173,7 @@ def update_relations(
     table, first, second
         The table and the state of the optimiser, one row for each relation.
     """
-    _update_relations(relations, step, active, parts, gradients, slots, table, first, second)
+    _update_relations(relations, tuple(step), active, parts, gradients, slots, table, first, second)
 
 
 @kernel(parallel=True, fastmath=FAST)
