@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 from transa.choices import Calibration, Split
 from transa.data import KnowledgeGraph
@@ -90,7 +90,7 @@ class Estimator:
         epochs: int | None = None,
         learning_rate: float | None = None,
         batch_size: int | None = None,
-        negatives: int | None = None,
+        negatives: int | Literal["all"] | None = None,
         seed: int | None = None,
         options: Options | None = None,
         **settings: Unpack[Settings],

@@ -121,7 +121,8 @@ def live_view(epochs: int) -> Iterator[Callable[[Progress], None]]:
         task = bar.add_task("training", total=epochs, state="")
 
         def callback(progress: Progress) -> None:
-            state = f"loss {progress.loss:.4f}, violating {progress.violations:.1%}, {progress.triples_per_second:,.0f} triples/s"
+            violating = "" if progress.violations is None else f", violating {progress.violations:.1%}"
+            state = f"loss {progress.loss:.4f}{violating}, {progress.triples_per_second:,.0f} triples/s"
             if progress.best is not None:
                 state += f", best {progress.best:.4f} (epoch {progress.best_epoch})"
             bar.update(task, completed=progress.epoch, state=state)

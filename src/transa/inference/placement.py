@@ -129,7 +129,7 @@ def _loss(
     model: Model, corruptor: Corruptor, triples: Triples, recipe: Recipe, old: int, number: int
 ) -> tuple[float, dict[str, Tensor]]:
     """Return the mean loss of some triples, and the gradient of its sum for the rows of new entities."""
-    wrong = corruptor.corrupt(triples, recipe.negatives, epoch=number)
+    wrong = corruptor.corrupt(triples, recipe.drawn_negatives, epoch=number)
     every = np.concatenate([triples[:, None], wrong], axis=1)
     touched, places = np.unique(every[..., [0, 2]], return_inverse=True)
     places = places.reshape(*every.shape[:2], 2)

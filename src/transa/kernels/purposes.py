@@ -22,3 +22,5 @@ SHARED_NEGATIVES: Final = 5
 PLACEMENT: Final = 6
 #: False triples of a split without labels.
 FALSE_TRIPLES: Final = 8
+#: What dropout leaves out.
+DROPOUT: Final = 9

@@ -147,8 +147,8 @@ def _update_vectors(examples, num_entities, step, factors, active, gradients, sl
             slots[row] = -1
 
 
-def update_relations(
-    relations: npt.NDArray[np.int32],
+def update_rows(
+    rows: npt.NDArray[np.int32],
     step: Step,
     active: npt.NDArray[np.bool_],
     parts: int,
@@ -158,32 +158,32 @@ def update_relations(
     first: Array,
     second: Array,
 ) -> None:
-    """Add up the gradients of each relation in their order, and take one step on its row of a table.
+    """Add up the gradients of each row of a table in their order, and take one step on it.
 
     Parameters
     ----------
-    relations, active, gradients
-        The relation of each row of `gradients`, and which of these rows hold a gradient. Gradients are overwritten.
+    rows, active, gradients
+        The row that each gradient belongs to, and which of them hold a gradient. Gradients are overwritten.
     step
         How to step; of each array, the first value counts.
     parts
         How many parts to divide the work into.
     slots
-        Scratch, -1 for each relation.
+        Scratch, -1 for each row.
     table, first, second
-        The table and the state of the optimiser, one row for each relation.
+        The table and the state of the optimiser, with the same rows.
     """
-    _update_relations(relations, tuple(step), active, parts, gradients, slots, table, first, second)
+    _update_rows(rows, tuple(step), active, parts, gradients, slots, table, first, second)
 
 
 @kernel(parallel=True, fastmath=FAST)
-def _update_relations(relations, step, active, parts, gradients, slots, table, first, second):
+def _update_rows(rows, step, active, parts, gradients, slots, table, first, second):
     optimizer, number, learning_rates, penalties, constraints = step
     size = table.shape[1]
     for part in prange(parts):
         for turn in range(2):
-            for b in range(len(relations)):
-                row = relations[b]
+            for b in range(len(rows)):
+                row = rows[b]
                 if not active[b] or _owner(row, parts) != part:
                     continue
                 if turn == 0:

@@ -15,6 +15,7 @@ from transa.errors import InputError
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
+    from transa.models.linearised import Linearised, RelationRows
     from transa.models.residual_model import ResidualModel
 
 Array = npt.NDArray[Any]
@@ -124,6 +125,8 @@ class Model:
     #: The relation's tables that translate. With zeros in their place, the score is the distance of two entities as the relation sees
     #: it. None where that is no distance.
     translation: ClassVar[tuple[str, ...] | None] = None
+    #: Whether relations have tables of their own for questions that ask for heads.
+    directional: bool = False
     #: Whether the score is the square root of what the `parts` of a residual add up to.
     root: bool = False
 
@@ -192,6 +195,28 @@ class Model:
     def differentiate_excess(self, head: Array, relation: Mapping[str, Array], tail: Array) -> Differentiated | None:
         """Return the same for `excess`, or None where the model has no soft constraints."""
         return None
+
+    @property
+    def linear(self) -> bool:
+        """Whether the score is linear in a candidate's vector and its squares, so that `linearise` applies."""
+        return False
+
+    def linearise(self, fixed: Array, relations: RelationRows, kept: Array | None = None) -> Linearised:
+        """Return the scores of all candidates for some queries as linear functions of their vectors and squares.
+
+        `fixed` holds the vectors of the queries' entities, and `kept` what dropout multiplies them with once they are moved by the
+        relation.
+        """
+        raise NotImplementedError
+
+    def linear_scores(
+        self, fixed: Rows, relation: Rows, candidates: Rows, at_head: Tensor, kept: Tensor | None = None
+    ) -> Tensor:
+        """Return the negated scores of all candidates for some queries, by matrix products; see `linearise`.
+
+        `fixed` and `relation` have a row for each query, and `at_head` tells of each whether the head is asked for.
+        """
+        raise NotImplementedError
 
     def adapt(self, graph: KnowledgeGraph, seed: int) -> None:
         """Compute tables that depend on the training triples, in place, before the first epoch."""

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from transa.models.algebra import square_root
-from transa.models.base import Kernel, MetricRules, Rows, check_choice
+from transa.models.base import Array, Kernel, MetricRules, Rows, check_choice
+from transa.models.linearised import Linearised, RelationRows, linearise_squares, scores_of_squares
 from transa.models.metric_model import MetricModel
 from transa.models.transe import TransE
 
@@ -101,6 +102,22 @@ class TransA(MetricModel):
     def kernel(self) -> Kernel:
         """Return the kernel of the metric."""
         return Kernel({"full": "full", "lowrank": "low_rank", "diagonal": "diagonal"}[self.metric], self.root)
+
+    @property
+    def linear(self) -> bool:
+        """Whether W_r is diagonal and no root is taken."""
+        return self.metric in ("diagonal", "signed") and not self.root
+
+    def linearise(self, fixed: Array, relations: RelationRows, kept: Array | None = None) -> Linearised:
+        """Return the scores for a diagonal W_r."""
+        weights = relations.tables["metric"].reshape(-1, self.dim)
+        return linearise_squares(fixed, relations, weights, kept)
+
+    def linear_scores(
+        self, fixed: Rows, relation: Rows, candidates: Rows, at_head: Tensor, kept: Tensor | None = None
+    ) -> Tensor:
+        """Return the negated scores for a diagonal W_r."""
+        return scores_of_squares(fixed, relation, candidates, at_head, relation.metric[:, 0], kept)
 
     def matrix(self, metric: Tensor) -> Tensor:
         """Return W_r, given a relation's row of the table."""

@@ -57,7 +57,7 @@ class CompiledEngine:
 
     def _allocate(self) -> None:
         """Allocate the buffers for the gradients of a batch."""
-        kind, size, count = self.model.entity.vector.numpy().dtype, len(self.losses), self.recipe.negatives
+        kind, size, count = self.model.entity.vector.numpy().dtype, len(self.losses), self.recipe.drawn_negatives
         self.scores = np.empty((size, 1 + count), kind)
         self.factors = np.empty((size, 1 + count), kind)
         self.gradients = np.empty((size * (3 + count), self.model.dim), kind)
@@ -77,7 +77,7 @@ class CompiledEngine:
                 loss += float(self.losses[:size].sum())
                 violations += int(self.violations[:size].sum())
         decay_all(self.model, self.recipe, self.settings, factor)
-        return EpochReport(loss / len(batches), violations / (len(batches) * self.recipe.negatives))
+        return EpochReport(loss / len(batches), violations / (len(batches) * self.recipe.drawn_negatives))
 
     def _train_batch(self, batch: Batch, examples: Examples, factor: float) -> None:
         """Write the losses and violations of a batch, and take its steps with all learning rates multiplied by `factor`."""

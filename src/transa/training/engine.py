@@ -26,18 +26,21 @@ class EpochReport:
     loss
         Mean over the positives.
     violations
-        Share of the (positive, negative) pairs that violate (see `transa.kernels.losses.loss_and_factors`).
+        Share of the (positive, negative) pairs that violate (see `transa.kernels.losses.loss_and_factors`); None if not counted.
     """
 
     loss: float
-    violations: float
+    violations: float | None
 
 
 class Engine(Protocol):
     """Trains a model in place."""
 
     name: str
-    epoch_batches: EpochBatches
+
+    @property
+    def epoch_batches(self) -> EpochBatches:
+        """The batches of triples."""
 
     def train_epoch(self, number: int) -> EpochReport:
         """Train one epoch; epochs are numbered from 1."""
@@ -74,9 +77,16 @@ def choose_engine(
     why = why_not_numba(model, recipe, device)
     if engine == "numba" and why:
         raise InputError(f"engine: numba cannot be used here: {why}; use torch")
-    if lock_free and (engine == "torch" or why or model.grouped or recipe.learns_metric or "normal" in model.relation):
+    if lock_free and (
+        engine == "torch"
+        or why
+        or recipe.negatives == "all"
+        or model.grouped
+        or recipe.learns_metric
+        or "normal" in model.relation
+    ):
         reason = (
-            why or "it trains no learned or full metric, no matrices or normals"
+            why or "it trains no learned or full metric, no matrices or normals, and no softmax over all entities"
             if engine != "torch"
             else "it needs compiled kernels"
         )
@@ -85,6 +95,14 @@ def choose_engine(
         raise InputError(
             "lock_free: a penalty on touched rows would be taken for each positive and not once a batch; use penalty_rows=all"
         )
+    if recipe.negatives == "all" and engine != "torch" and not why:
+        from transa.training.softmax_engine import SoftmaxEngine
+
+        return SoftmaxEngine(model, graph, recipe)
+    if recipe.negatives == "all":
+        from transa.training.torch_softmax_engine import TorchSoftmaxEngine
+
+        return TorchSoftmaxEngine(model, graph, recipe, device)
     if engine == "torch" or why:
         from transa.training.torch_engine import TorchEngine
 
@@ -114,6 +132,10 @@ def why_not_numba(model: Model, recipe: Recipe, device: str) -> str:
     """Return why the compiled engines cannot train a model, or an empty string if they can."""
     if device != "cpu":
         return f"compiled kernels run on the CPU, and the device is {device}"
+    if recipe.negatives == "all":
+        return (
+            "" if model.linear else f"{model.name} has no score that is linear in a candidate's vector and its squares"
+        )
     if recipe.shared_negatives:
         return "compiled kernels do not share negatives"
     if model.kernel() is None and not model.analytic_gradients:

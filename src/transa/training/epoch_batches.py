@@ -59,7 +59,7 @@ class EpochBatches:
         )
         self.seed = recipe.seed
         self.batch_size = batch_size or recipe.batch_size
-        self.negatives = recipe.negatives
+        self.negatives = recipe.drawn_negatives
         self.grouped = grouped
         self.source = graph.train
         self.source_spans = self.corruptor.spans(graph.train)

@@ -36,7 +36,7 @@ class FullMetricEngine(CompiledEngine):
         vectors, metric = joint_vectors(model).numpy(), model.relation.metric.numpy()
         self.tables = Tables(vectors, model.num_entities, metric, np.ones(model.num_relations, vectors.dtype))
         both = self.settings["entity.vector"], self.settings["relation.vector"]
-        touched = len(self.losses) * (3 + recipe.negatives)
+        touched = len(self.losses) * (3 + recipe.drawn_negatives)
         self.vectors = self.steps["first", "second"] = VectorSteps(vectors, both, model.num_entities, touched)
 
     def _train_batch(self, batch: Batch, examples: Examples, factor: float) -> None:

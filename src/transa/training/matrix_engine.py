@@ -14,7 +14,7 @@ from transa.models import Model
 from transa.training.compiled_engine import CompiledEngine
 from transa.training.epoch_batches import Batch
 from transa.training.recipe import Recipe
-from transa.training.steps import RelationSteps, VectorSteps
+from transa.training.steps import RowSteps, VectorSteps
 
 
 class MatrixEngine(CompiledEngine):
@@ -33,13 +33,13 @@ class MatrixEngine(CompiledEngine):
         super().__init__(model, graph, recipe)
         self._allocate()
         vectors = model.entity.vector.numpy()
-        touched = len(self.losses) * (3 + recipe.negatives)
+        touched = len(self.losses) * (3 + recipe.drawn_negatives)
         settings = self.settings["entity.vector"], None
         self.vectors = self.steps["first", "second"] = VectorSteps(vectors, settings, model.num_entities, touched)
         self.tables = {name: table.numpy() for name, table in model.relation.items()}
-        self.relations: dict[str, RelationSteps] = {}
+        self.relations: dict[str, RowSteps] = {}
         for name, table in self.tables.items():
-            steps = RelationSteps(table.reshape(len(table), -1), [self.settings[f"relation.{name}"]])
+            steps = RowSteps(table.reshape(len(table), -1), [self.settings[f"relation.{name}"]])
             self.relations[name] = self.steps[f"{name}.0", f"{name}.1"] = steps
 
     def _train_batch(self, batch: Batch, examples: Examples, factor: float) -> None:
@@ -70,7 +70,7 @@ class MatrixEngine(CompiledEngine):
         Returns which groups have any gradient, and for each table of their relations the gradients with respect to it.
         """
         model, recipe = self.model, self.recipe
-        size, width = int(groups[-1]), 1 + recipe.negatives
+        size, width = int(groups[-1]), 1 + recipe.drawn_negatives
         parts = [slice(a, b) for a, b in itertools.pairwise(groups.tolist())]
         rows = [slice(part.start * width, part.stop * width) for part in parts]
         tables = [{name: table[relation] for name, table in self.tables.items()} for relation in relations.tolist()]

@@ -60,7 +60,7 @@ def _state(model: Model, recipe: Recipe) -> int:
 
 def _batch(model: Model, graph: KnowledgeGraph, recipe: Recipe, options: Options, width: int) -> int:
     """Return the bytes that one batch takes with the engine that trains it."""
-    positives, negatives = min(recipe.batch_size, len(graph.train)), recipe.negatives
+    positives, negatives = min(recipe.batch_size, len(graph.train)), recipe.drawn_negatives
     vectors = positives * (1 + negatives) * model.dim * width
     of_entity, of_relation = (
         sum(map(prod, shapes.values())) for shapes in (model.entity_tables(), model.relation_tables())

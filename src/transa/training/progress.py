@@ -25,7 +25,8 @@ class Progress:
     epoch, epochs
         The number of the epoch, and how many there are.
     loss, violations
-        Mean loss over the positives, and the share of (positive, negative) pairs that violate the margin.
+        Mean loss over the positives, and the share of (positive, negative) pairs that violate the margin,
+        None where they are not counted.
     seconds
         Time spent so far, including validation and updates of the metric.
     triples_per_second
@@ -39,7 +40,7 @@ class Progress:
     epoch: int
     epochs: int
     loss: float
-    violations: float
+    violations: float | None
     seconds: float
     triples_per_second: float
     validation: float | None = None

@@ -16,6 +16,9 @@ Whole = Annotated[int, Field(ge=0, lt=2**63)]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 
+#: Negatives that stand in for all entities where triples are placed one by one.
+DRAWN = 64
+
 
 class Recipe(BaseModel):
     """All settings of a training run, with defaults that suit TransA on a small graph.
@@ -69,7 +72,24 @@ class Recipe(BaseModel):
         description="Leave out of a step the negatives whose derivative is below this fraction of the largest one for the same "
         "positive. Hard negatives decide, and a tenth of the work remains. No effect on the margin loss, where all are alike.",
     )
-    negatives: Count = Field(1, description="Negatives of each positive.")
+    negatives: Count | Literal["all"] = Field(
+        1,
+        description="Negatives of each positive. 'all', with the softmax: each question is asked once, with all its right answers, "
+        "and all entities are candidates.",
+    )
+    sampled_entities: Count | None = Field(
+        None,
+        description="With negatives 'all', draw so many entities for each batch instead; its own entities come on top.",
+    )
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0, description="Share of an answer's probability that is spread over all entities (negatives 'all')."
+    )
+    dropout: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0, description="Share of the entries of h + r that is set to 0 in a step (negatives 'all')."
+    )
+    cubic_penalty: NotNegative = Field(
+        0.0, description="Weight of the cubed absolute entries of the vectors of each positive (negatives 'all')."
+    )
     sampling: Literal["bern", "uniform"] = Field(
         "bern", description="How to choose the side that is replaced in a negative."
     )
@@ -183,9 +203,21 @@ class Recipe(BaseModel):
             raise ValueError(
                 "shared_negatives: they replace both sides alike; expected sampling 'uniform' and candidates 'all'"
             )
+        if self.negatives == "all" and self.loss != "softmax":
+            raise ValueError("negatives: 'all' goes with the loss 'softmax'")
+        if self.negatives == "all" and (self.shared_negatives or self.candidates != "all"):
+            raise ValueError("negatives: 'all' goes without shared_negatives and with candidates 'all'")
+        for field in ("sampled_entities", "label_smoothing", "dropout", "cubic_penalty"):
+            if getattr(self, field) and self.negatives != "all":
+                raise ValueError(f"{field}: expected negatives 'all'")
         if self.patience and not self.validate_every:
             raise ValueError("patience: early stopping needs validate_every above 0")
         return self
+
+    @property
+    def drawn_negatives(self) -> int:
+        """Negatives drawn for each positive, where that is done."""
+        return DRAWN if self.negatives == "all" else self.negatives
 
     @property
     def has_metric(self) -> bool:

@@ -31,6 +31,10 @@ class Settings(TypedDict, total=False):
     margin: float
     temperature: float
     negligible: float
+    sampled_entities: int | None
+    label_smoothing: float
+    dropout: float
+    cubic_penalty: float
     sampling: Literal["bern", "uniform"]
     candidates: Literal["all", "typed"]
     shared_negatives: bool

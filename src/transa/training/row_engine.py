@@ -12,7 +12,7 @@ from transa.models import Model
 from transa.training.compiled_engine import CompiledEngine, joint_vectors
 from transa.training.epoch_batches import Batch
 from transa.training.recipe import Recipe
-from transa.training.steps import RelationSteps, VectorSteps
+from transa.training.steps import RowSteps, VectorSteps
 
 #: Positives in a lock-free batch, whose negatives are drawn together.
 LOCK_FREE_BATCH = 1 << 16
@@ -56,12 +56,12 @@ class RowEngine(CompiledEngine):
             np.ones(model.num_relations, kind) if weights is None else weights.numpy(),
         )
         both = self.settings["entity.vector"], self.settings.get("relation.vector")
-        touched = 0 if lock_free else len(self.losses) * (3 + recipe.negatives)
+        touched = 0 if lock_free else len(self.losses) * (3 + recipe.drawn_negatives)
         self.vectors = self.steps["first", "second"] = VectorSteps(vectors, both, model.num_entities, touched)
-        self.extra: RelationSteps | None = None
+        self.extra: RowSteps | None = None
         if learned:
             rows = extra.reshape(len(extra), -1)
-            self.extra = self.steps["metric_first", "metric_second"] = RelationSteps(rows, [self.settings[learned]])
+            self.extra = self.steps["metric_first", "metric_second"] = RowSteps(rows, [self.settings[learned]])
         if lock_free:
             self.name = "numba, lock-free"
         else:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from transa.kernels.arguments import Array, Examples, Step
 from transa.kernels.codes import FREE
-from transa.kernels.updates import update_relations, update_vectors
+from transa.kernels.updates import update_rows, update_vectors
 from transa.training.optimizers import state_shapes
 from transa.training.settings import TableSettings
 
@@ -72,12 +72,10 @@ class VectorSteps(TableSteps):
         )
 
 
-class RelationSteps(TableSteps):
-    """Steps on a table of relations, in which each relation's parameters are one row."""
+class RowSteps(TableSteps):
+    """Steps on a table of which each row is all there is of an entity or a relation."""
 
-    def take(
-        self, relations: npt.NDArray[np.int32], step: Step, active: npt.NDArray[np.bool_], gradients: Array
-    ) -> None:
-        """Take a step on the rows of some relations."""
+    def take(self, rows: npt.NDArray[np.int32], step: Step, active: npt.NDArray[np.bool_], gradients: Array) -> None:
+        """Take a step on each of some rows; gradients of the same row are added up, and those that are not active left out."""
         parts = numba.get_num_threads()
-        update_relations(relations, step, active, parts, gradients, self.slots, self.table, self.first, self.second)
+        update_rows(rows, step, active, parts, gradients, self.slots, self.table, self.first, self.second)

@@ -62,7 +62,7 @@ class TorchEngine:
             loss += batch_loss
             violations += batch_violations
         decay_all(self.model, self.recipe, self.settings, factor)
-        pairs = len(self.epoch_batches) * self.recipe.negatives
+        pairs = len(self.epoch_batches) * self.recipe.drawn_negatives
         return EpochReport(loss / len(self.epoch_batches), violations / pairs)
 
     def _batch(self, batch: Batch, learning_rate_factor: float) -> tuple[float, int]:
@@ -109,7 +109,7 @@ class TorchEngine:
         """Train a batch whose positives share their negatives, on both sides; known triples among the negatives do not count."""
         recipe, size = self.recipe, batch.stop - batch.start
         triples = self.epoch_batches.triples[batch.start : batch.stop]
-        drawn, known = self.epoch_batches.share(batch, recipe.negatives)
+        drawn, known = self.epoch_batches.share(batch, recipe.drawn_negatives)
         touched_entities, places = np.unique(np.concatenate([triples[:, 0], triples[:, 2], drawn]), return_inverse=True)
         touched_relations, of_triples = np.unique(triples[:, 1], return_inverse=True)
         touched = {

@@ -1,0 +1,272 @@
+"""Cross-entropy over candidate entities: scores, softmax and gradients as matrix products, a tile at a time.
+
+The score of a candidate c for a query is ``a.c - w.c^2 + b_c``, higher for better answers. A squared metric on h + r - c is of this
+form, with a = 2 w (h + r): the part that all candidates share does not change a softmax. A product of vectors has w = 0.
+
+A tile is some queries against all candidates. Queries of one relation share w, so they are sorted by relation, and ``w.c^2`` is
+computed once for each relation of a tile. With Q queries of U relations, n candidates and k dimensions, a tile takes 6 (Q + U) n k
+operations in matrix products and one exponential for each pair.
+
+Threads share a tile by chunks of candidates. A chunk's rows of the candidates' gradient belong to it alone. What chunks add to the
+same place (sums of exponentials, gradients of queries) is kept apart and added in the order of chunks. So the result is the same for
+any number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from transa.kernels.arguments import Array
+from transa.kernels.cache import kernel
+from transa.kernels.exponential import exp_not_positive
+from transa.kernels.scores import FAST
+
+#: Candidates in a chunk.
+CHUNK = 512
+
+
+class Tile(NamedTuple):
+    """Queries with their targets.
+
+    Attributes
+    ----------
+    linear
+        a of each query, of shape (Q, k).
+    squared, owner
+        w of each relation, of shape (U, k), and the row of each query in it. U is 0 where scores have no w.
+    offsets, targets
+        The right answers of query q are the candidates ``targets[offsets[q]:offsets[q + 1]]``.
+    weights
+        The weight of each query: its cross-entropy is multiplied by it for each target.
+    smoothing
+        This share of a target's probability is spread evenly over all candidates.
+    """
+
+    linear: Array
+    squared: Array
+    owner: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.int64]
+    weights: Array
+    smoothing: float
+
+
+class Space(NamedTuple):
+    """The arrays that the chunks of a tile work in.
+
+    Attributes
+    ----------
+    scores
+        A chunk's scores of the tile's queries: (chunks, Q x CHUNK).
+    tops, sums, aims
+        For each chunk and query: the best score, the sum of exponentials relative to it, the sum of its targets' scores.
+    by_linear, by_squared
+        What each chunk adds to the gradients by a and w: (chunks, Q x k) and (chunks, U x k).
+    """
+
+    scores: Array
+    tops: Array
+    sums: npt.NDArray[np.float64]
+    aims: npt.NDArray[np.float64]
+    by_linear: Array
+    by_squared: Array
+
+
+def space_for(queries: int, relations: int, candidates: int, dim: int, kind: npt.DTypeLike) -> Space:
+    """Allocate the arrays for tiles of up to so many queries and relations."""
+    chunks = -(-candidates // CHUNK)
+    return Space(
+        np.empty((chunks, queries * min(CHUNK, candidates)), kind),
+        np.empty((chunks, queries), kind),
+        np.empty((chunks, queries), np.float64),
+        np.empty((chunks, queries), np.float64),
+        np.empty((chunks, queries * dim), kind),
+        np.empty((chunks, relations * dim), kind),
+    )
+
+
+def cross_entropy(
+    tile: Tile,
+    candidates: Array,
+    bias: Array,
+    space: Space,
+    losses: npt.NDArray[np.float64],
+    by_linear: Array,
+    by_squared: Array,
+    by_candidates: Array,
+    by_bias: Array,
+) -> None:
+    """Write the loss of each query and the gradients by a and w; add the gradients by the candidates and their biases.
+
+    Parameters
+    ----------
+    tile, candidates, bias
+        The queries, the vectors of the candidates, and b; empty where candidates have none.
+    space
+        See `space_for`.
+    losses, by_linear, by_squared
+        Results, written.
+    by_candidates, by_bias
+        Results, added to what is there.
+    """
+    queries = len(tile.linear)
+    chunks = -(-len(candidates) // CHUNK)
+    scores, tops, sums, aims, parts_of_linear, parts_of_squared = (part[:chunks] for part in space)
+    _score(tuple(tile), candidates, bias, scores, tops, sums, aims)
+    shares = _normalise(tile, tops[:, :queries], sums[:, :queries], aims[:, :queries], losses)
+    _differentiate(
+        tuple(tile), candidates, scores, shares, *(parts_of_linear, parts_of_squared, by_candidates, by_bias)
+    )
+    _add_chunks(parts_of_linear, 1, by_linear)
+    _add_chunks(parts_of_squared, -1, by_squared)
+
+
+def _normalise(
+    tile: Tile,
+    tops: Array,
+    sums: npt.NDArray[np.float64],
+    aims: npt.NDArray[np.float64],
+    losses: npt.NDArray[np.float64],
+) -> Array:
+    """Write the losses, and return by what each chunk's exponentials are multiplied to become probabilities times weights."""
+    best = tops.astype(np.float64)
+    top = best.max(0)
+    log_total = top + np.log((sums * np.exp(best - top)).sum(0))
+    count = np.diff(tile.offsets)
+    losses[: len(count)] = tile.weights * (count * log_total - aims.sum(0))
+    shares: Array = (np.exp(best - log_total) * (tile.weights * count)).astype(tile.linear.dtype)
+    return shares
+
+
+@kernel(parallel=True, fastmath=FAST)
+def _score(tile, candidates, bias, scores, tops, sums, aims):
+    """Write each chunk's exponentials of scores, relative to its best score of each query."""
+    linear, squared, owner, offsets, targets, _, smoothing = tile
+    queries, total = len(linear), len(candidates)
+    for c in prange(len(scores)):
+        chunk = np.int64(c)
+        low = chunk * CHUNK
+        high = low + CHUNK if low + CHUNK < total else total
+        some, width = candidates[low:high], high - low
+        own = scores[chunk, : queries * width].reshape(queries, width)
+        np.dot(linear, some.T, own)
+        if len(squared):
+            _subtract(own, np.dot(squared, _square(some).T), owner)
+        if len(bias):
+            _add_bias(own, bias, low)
+        _find_aims(own, offsets, targets, low, high, smoothing / total, 1 - smoothing, aims, chunk)
+        for q in range(queries):
+            top = own[q, 0]
+            for x in range(width):
+                top = max(top, own[q, x])
+            found = linear.dtype.type(0)
+            for x in range(width):
+                value = exp_not_positive(own[q, x] - top)
+                own[q, x] = value
+                found += value
+            tops[chunk, q], sums[chunk, q] = top, found
+
+
+@njit(fastmath=FAST)
+def _square(some):
+    found = np.empty_like(some)
+    for x in range(some.shape[0]):
+        for i in range(some.shape[1]):
+            found[x, i] = some[x, i] * some[x, i]
+    return found
+
+
+@njit(fastmath=FAST)
+def _subtract(own, shared, owner):
+    for q in range(own.shape[0]):
+        row = owner[q]
+        for x in range(own.shape[1]):
+            own[q, x] -= shared[row, x]
+
+
+@njit(fastmath=FAST)
+def _add_bias(own, bias, low):
+    for q in range(own.shape[0]):
+        for x in range(own.shape[1]):
+            own[q, x] += bias[low + x]
+
+
+@njit
+def _find_aims(own, offsets, targets, low, high, spread, rest, aims, chunk):
+    """Write for each query what the scores of a chunk's candidates add to the expected score of its targets."""
+    for q in range(own.shape[0]):
+        found = 0.0
+        for place in range(offsets[q], offsets[q + 1]):
+            if low <= targets[place] < high:
+                found += np.float64(own[q, targets[place] - low])
+        found *= rest
+        if spread > 0:
+            every = 0.0
+            for x in range(own.shape[1]):
+                every += np.float64(own[q, x])
+            found += spread * every * (offsets[q + 1] - offsets[q])
+        aims[chunk, q] = found
+
+
+@kernel(parallel=True, fastmath=FAST)
+def _differentiate(tile, candidates, scores, shares, by_linear, by_squared, by_candidates, by_bias):
+    """Turn exponentials into derivatives by the scores, and these into gradients."""
+    linear, squared, owner, offsets, targets, weights, smoothing = tile
+    queries, total, size = len(linear), len(candidates), candidates.shape[1]
+    for c in prange(len(scores)):
+        chunk = np.int64(c)
+        low = chunk * CHUNK
+        high = low + CHUNK if low + CHUNK < total else total
+        some, width = candidates[low:high], high - low
+        slopes = scores[chunk, : queries * width].reshape(queries, width)
+        for q in range(queries):
+            share = shares[chunk, q]
+            even = weights[q] * linear.dtype.type((offsets[q + 1] - offsets[q]) * (smoothing / total))
+            for x in range(width):
+                slopes[q, x] = share * slopes[q, x] - even
+            for place in range(offsets[q], offsets[q + 1]):
+                if low <= targets[place] < high:
+                    slopes[q, targets[place] - low] -= weights[q] * linear.dtype.type(1 - smoothing)
+        np.dot(slopes, some, by_linear[chunk, : queries * size].reshape(queries, size))
+        added = np.dot(slopes.T, linear)
+        if len(squared):
+            together = _add_by_owner(slopes, owner, len(squared))
+            np.dot(together, _square(some), by_squared[chunk, : squared.size].reshape(len(squared), size))
+            by_squares = np.dot(together.T, squared)
+            for x in range(width):
+                for i in range(size):
+                    by_candidates[low + x, i] += added[x, i] - 2 * some[x, i] * by_squares[x, i]
+        else:
+            for x in range(width):
+                for i in range(size):
+                    by_candidates[low + x, i] += added[x, i]
+        if len(by_bias):
+            for q in range(queries):
+                for x in range(width):
+                    by_bias[low + x] += slopes[q, x]
+
+
+@njit(fastmath=FAST)
+def _add_by_owner(slopes, owner, rows):
+    found = np.zeros((rows, slopes.shape[1]), slopes.dtype)
+    for q in range(slopes.shape[0]):
+        row = owner[q]
+        for x in range(slopes.shape[1]):
+            found[row, x] += slopes[q, x]
+    return found
+
+
+@kernel(parallel=True, fastmath=FAST)
+def _add_chunks(parts, sign, result):
+    """Write `sign` times the sum over chunks, in their order, of what each of them adds."""
+    size = result.shape[1]
+    for row in prange(result.shape[0]):
+        for i in range(size):
+            result[row, i] = 0
+        for chunk in range(parts.shape[0]):
+            for i in range(size):
+                result[row, i] += sign * parts[chunk, row * size + i]

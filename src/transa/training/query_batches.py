@@ -1,0 +1,112 @@
+"""The order of an epoch of questions: each (h, r, ?) and (?, r, t) of the training triples once, with all its right answers.
+
+As in `transa.training.epoch_batches`, every random number is a function of the seed, the epoch and the position in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from transa.data import KnowledgeGraph
+from transa.kernels.purposes import DROPOUT, SHARED_NEGATIVES, SHUFFLE
+from transa.kernels.random import stream
+from transa.kernels.shuffling import shuffle
+from transa.training.recipe import Recipe
+
+
+@dataclass(frozen=True, eq=False)
+class QueryBatch:
+    """Some questions, sorted by relation.
+
+    Attributes
+    ----------
+    start
+        The position of the first in the epoch.
+    fixed, relations, at_head
+        The entity and the relation that are given, and whether the head is asked for.
+    offsets, targets
+        The right answers of question q are ``targets[offsets[q]:offsets[q + 1]]``.
+    """
+
+    start: int
+    fixed: npt.NDArray[np.int64]
+    relations: npt.NDArray[np.int64]
+    at_head: npt.NDArray[np.bool_]
+    offsets: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.fixed)
+
+
+class QueryBatches:
+    """Puts the questions of a graph's training triples into batches.
+
+    Parameters
+    ----------
+    graph
+        Its training triples are asked about.
+    recipe
+        Gives batch size and seed.
+    heads
+        Whether to ask for heads too. A directional model has inverse relations, of which it asks for the tails.
+    """
+
+    def __init__(self, graph: KnowledgeGraph, recipe: Recipe, *, heads: bool) -> None:
+        self.recipe = recipe
+        self.num_entities = len(graph.entities)
+        triples = np.unique(graph.train, axis=0).astype(np.int64)
+        sides = [(0, 2), (2, 0)] if heads else [(0, 2)]
+        fixed = np.concatenate([triples[:, given] for given, _ in sides])
+        targets = np.concatenate([triples[:, asked] for _, asked in sides])
+        kinds = np.concatenate([2 * triples[:, 1] + side for side in range(len(sides))])
+        keys = kinds * self.num_entities + fixed
+        order = np.lexsort((targets, keys))
+        first = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        self.targets = targets[order].astype(np.int32)
+        self.offsets = np.append(first, len(order))
+        self.fixed = fixed[order[first]].astype(np.int32)
+        self.kinds = kinds[order[first]].astype(np.int32)
+
+    def __len__(self) -> int:
+        return len(self.fixed)
+
+    def epoch(self, number: int) -> Iterator[QueryBatch]:
+        """Yield the batches of an epoch."""
+        order = np.empty(len(self), np.int64)
+        shuffle(stream(self.recipe.seed, SHUFFLE, number), order)
+        for start in range(0, len(self), self.recipe.batch_size):
+            some = np.sort(order[start : start + self.recipe.batch_size])  # questions are sorted by relation
+            counts = self.offsets[some + 1] - self.offsets[some]
+            offsets = np.concatenate([[0], np.cumsum(counts)])
+            places = np.repeat(self.offsets[some] - offsets[:-1], counts) + np.arange(offsets[-1])
+            kinds = self.kinds[some].astype(np.int64)
+            yield QueryBatch(
+                start,
+                self.fixed[some].astype(np.int64),
+                kinds // 2,
+                kinds % 2 == 1,
+                offsets,
+                self.targets[places].astype(np.int64),
+            )
+
+    def candidates(self, batch: QueryBatch, number: int) -> npt.NDArray[np.int64] | None:
+        """Return the entities among which the answers of a batch are ranked, sorted: its own and those drawn for it; None: all."""
+        sample = self.recipe.sampled_entities
+        if sample is None or sample >= self.num_entities:
+            return None
+        random = np.random.default_rng([self.recipe.seed, SHARED_NEGATIVES, number, batch.start])
+        drawn = random.integers(self.num_entities, size=sample)
+        return np.unique(np.concatenate([batch.fixed, batch.targets, drawn]))
+
+    def kept(self, batch: QueryBatch, number: int, dim: int, kind: npt.DTypeLike) -> npt.NDArray[np.floating] | None:
+        """Return what the vectors of a batch's questions are multiplied with for dropout, or None."""
+        share = self.recipe.dropout
+        if not share:
+            return None
+        random = np.random.default_rng([self.recipe.seed, DROPOUT, number, batch.start])
+        return ((random.random((len(batch), dim), np.float32) >= share) / (1 - share)).astype(kind)
