@@ -23,6 +23,7 @@ test-quick: $(VENV)/.installed-test
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/softmax.py
 	$(BIN)/python benchmarks/ranking.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/predicting.py
