@@ -12,7 +12,7 @@ ROOT = Path(transa.__file__).parent
 #: The most parameters a function has, `self` and `cls` not counted: in kernels, and elsewhere.
 IN_KERNELS, ELSEWHERE = 12, 10
 #: Decorators of functions that numba compiles.
-COMPILED = {"njit", "kernel", "inlined", "intrinsic", "by_class", "of"}
+COMPILED = {"njit", "kernel", "inlined", "in_order", "intrinsic", "by_class", "of"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

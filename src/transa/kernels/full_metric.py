@@ -159,7 +159,7 @@ def _hinge_gradient_phase(
 ):
     triples, start, _, negatives, at_head = examples
     vectors, num_entities, metric, _ = tables
-    margin = objective.margin
+    _, margin, _, _, _, _ = objective
     size = vectors.shape[1]
     count = negatives.shape[1]
     like = vectors.dtype.type
