@@ -7,6 +7,9 @@ from typing import Literal
 #: The parts of a graph.
 Split = Literal["train", "valid", "test"]
 
+#: Which end of a triple is asked for.
+Side = Literal["head", "tail"]
+
 #: Which rank the true entity gets among entities of equal score: the middle, the first or the last.
 Ties = Literal["realistic", "optimistic", "pessimistic"]
 

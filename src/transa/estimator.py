@@ -7,7 +7,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, Unpack
 
-from transa.choices import Calibration, Split
+from transa.choices import Calibration, Side, Split
 from transa.data import KnowledgeGraph
 from transa.errors import InputError, quote, suggest
 from transa.evaluation import Classification, Evaluation, classify, evaluate
@@ -313,9 +313,9 @@ class Estimator:
             return doubtful(self.trained_, top=top, relations=relations)
         return discover(self.trained_, top=top, each=each, relations=relations, parts=parts, callback=callback)
 
-    def explain(self, head: str, relation: str, tail: str, *, top: int = 5) -> Explanation:
+    def explain(self, head: str, relation: str, tail: str, *, top: int = 5, side: Side = "tail") -> Explanation:
         """Explain the score of a triple; see `transa.inference.explain`."""
-        return explain(self.trained_, head, relation, tail, top=top)
+        return explain(self.trained_, head, relation, tail, top=top, side=side)
 
     def neighbours(self, entity: str, relation: str | None = None, *, top: int = 10) -> Neighbours:
         """Return the nearest entities by Euclidean distance, or by the distance of a relation."""

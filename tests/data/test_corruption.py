@@ -117,7 +117,21 @@ def test_the_error_names_the_triple_that_cannot_be_corrupted() -> None:
         corruptor.corrupt(array([(2, 1, 0), (1, 0, 2)]), 3)
 
 
-@pytest.mark.parametrize("sampling", ["uniform", "bern"])
+@given(graph=graphs(), typed=st.booleans(), seed=st.integers(0, 2**63 - 1))
+@settings(deadline=None, max_examples=200)
+def test_tails_alone_are_replaced_where_any_can_be(graph: tuple[int, int, set[Row]], typed: bool, seed: int) -> None:
+    entities, relations, facts = graph
+    corruptor = Corruptor(KnownFacts(array(facts), entities, relations), "tail", seed, typed=typed)
+    rows = [row for row in sorted(facts) if allowed(row, entities, facts)]
+    for row, corruptions in zip(rows, corruptor.corrupt(array(rows), 20).tolist(), strict=True):
+        same_head = {choice for choice in allowed(row, entities, facts) if choice[0] == row[0]}
+        tails = {tail for _, relation, tail in facts if relation == row[1]}
+        usual = {choice for choice in same_head if choice[2] in tails} if typed else set()
+        drawn = set(map(tuple, corruptions))
+        assert drawn <= (usual or same_head) if same_head else drawn <= allowed(row, entities, facts)
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "bern", "tail"])
 def test_a_full_side_gives_way_to_the_other(sampling: Sampling) -> None:
     facts = {(0, 0, 0), (0, 0, 1), (0, 0, 2)}  # the head 0 has every tail
     out = Corruptor(KnownFacts(array(facts), 3, 1), sampling).corrupt(array([(0, 0, 1)]), 200)

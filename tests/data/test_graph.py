@@ -288,3 +288,22 @@ def test_save_replaces_only_on_request(graph, tmp_path):
     other = KnowledgeGraph.from_triples(ROWS[:1])
     other.save(str(tmp_path / "kept"), overwrite=True)
     assert load(tmp_path / "kept") == other
+
+
+# ---------------------------------------------------------------------- inverses
+
+
+def test_inverses_follow_the_relations_and_triples_of_train():
+    graph = KnowledgeGraph.from_triples([("a", "r", "b"), ("c", "s", "a")], [("b", "r", "c")])
+    both = graph.with_inverses()
+    assert both.train.tolist() == [[0, 0, 1], [2, 1, 0], [1, 2, 0], [0, 3, 2]]
+    assert list(both.relations) == ["r", "s", "r⁻¹", "s⁻¹"]
+    assert both.valid.tolist() == graph.valid.tolist()
+    assert both.entities == graph.entities
+
+
+def test_inverses_have_names_of_their_own():
+    relations = Vocabulary(["r", "r⁻¹"], ["likes", None])
+    both = KnowledgeGraph.from_ids([(0, 0, 1), (1, 1, 0)], relations=relations).with_inverses()
+    assert list(both.relations) == ["r", "r⁻¹", "r⁻¹⁻¹", "r⁻¹⁻¹⁻¹"]
+    assert [both.relations.name(i) for i in range(4)] == ["likes", "r⁻¹", "likes⁻¹⁻¹", "r⁻¹⁻¹⁻¹"]

@@ -111,6 +111,8 @@ class ModelSuite:
                 assert not model.translates and model.translation is None and model.metric_rules is None
                 return
             score = model.score(one, edge, all_)
+            if model.biases:
+                score = score + one.bias + all_.bias
             torch.testing.assert_close(model.parts(residual, edge).sum(-1), score.square() if model.root else score)
 
     def test_the_metric_is_that_of_the_score_and_can_be_left_out(self) -> None:
@@ -125,12 +127,13 @@ class ModelSuite:
         e, matrix = model.residual(head, edge, tail).numpy(), model.metric_matrix(1)  # type: ignore[union-attr]
         e = np.abs(e) if model.metric_rules.absolute else e
         assert np.array_equal(matrix, matrix.T)
-        value = float(model.score(head, edge, tail))
+        biases = float(head.bias + tail.bias) if model.biases else 0.0
+        value = float(model.score(head, edge, tail)) + biases
         assert e @ matrix @ e == pytest.approx(value**2 if model.root else value)
         for norm in (1, 2):
             plain = model.plain(norm)
             assert plain.relation is model.relation and plain.entity is model.entity
-            assert float(plain.score(head, edge, tail)) == pytest.approx(np.linalg.norm(e, norm))
+            assert float(plain.score(head, edge, tail)) + biases == pytest.approx(np.linalg.norm(e, norm))
 
     def test_as_its_relations_see_it_an_entity_is_at_distance_0_from_itself(self) -> None:
         model = self.model()
@@ -138,6 +141,8 @@ class ModelSuite:
             return
         for name in set(model.translation) & set(model.relation):
             model.relation[name].zero_()
+        if model.biases:
+            model.entity.bias.zero_()
         itself = torch.stack(
             [torch.arange(ENTITIES), torch.arange(ENTITIES) % RELATIONS, torch.arange(ENTITIES)], dim=1
         )
@@ -202,7 +207,7 @@ class ModelSuite:
 
     def test_both_engines_agree_where_there_are_two(self) -> None:
         model = self.model()
-        if model.kernel() is None and not model.analytic_gradients:
+        if model.biases or (model.kernel() is None and not model.analytic_gradients):
             with pytest.raises(InputError, match="engine"):
                 train(TOY, self.recipe(), "numba")
             return

@@ -12,7 +12,7 @@ from tests.training.helpers import settings, train
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.evaluation import link_prediction
-from transa.models import MODELS, Model, build
+from transa.models import MODELS, Model, Rows, build
 from transa.models.ctransr import kmeans
 from transa.training import Trainer, load_recipe, recipe_from
 from transa.training.optimizers import project_l1
@@ -46,7 +46,26 @@ class TestTransADiagonal(ModelSuite):
     toy = {"metric_learning_rate": 0.01}
 
     def size(self) -> str:
-        return super().size().partition("diagonal ")[2]
+        return super().size().partition("diagonal or signed ")[2]
+
+
+class TestTransASigned(TestTransADiagonal):
+    options = {"metric": "signed", "metric_update": "gradient"}
+
+    def test_weights_become_negative_and_orders_need_no_root(self) -> None:
+        model, _ = train(UMLS, self.recipe(metric_learning_rate=0.1, metric_clip=True), "numba")
+        assert float(model.relation.metric.min()) < 0
+        with pytest.raises(InputError, match=r"root: .* signed"):
+            self.recipe(root=True)
+        with pytest.raises(InputError, match="metric_update: a signed metric has no closed form"):
+            self.recipe(metric_update="epoch")
+
+
+class TestTransAWithBiases(TestTransADiagonal):
+    options = {"metric": "signed", "biases": True, "metric_update": "gradient"}
+
+    def size(self) -> str:
+        return f"{super().size()} + n"
 
 
 class TestAdaptiveMetric(ModelSuite):
@@ -61,6 +80,35 @@ class TestTransE(ModelSuite):
 class TestTransEL2(ModelSuite):
     name = "transe"
     options = {"norm": 2}
+
+
+class TestTransESquared(ModelSuite):
+    name = "transe"
+    options = {"norm": 2, "squared": True}
+
+    def test_it_is_a_transa_whose_metrics_are_the_identity(self) -> None:
+        model, twin = self.model(), randomised("transa", metric="diagonal")
+        twin.entity, twin.relation = model.entity, twin.relation | model.relation
+        twin.relation = Rows(twin.relation | {"metric": torch.ones(RELATIONS, 1, DIM, dtype=torch.float64)})
+        torch.testing.assert_close(model.score_triples(TRIPLES), twin.score_triples(TRIPLES))
+        assert model.title == "TransE, L2 squared"
+        with pytest.raises(InputError, match=r"squared: .* expected norm 2, found 1"):
+            self.recipe(norm=1)
+
+
+class TestTransEWithBiases(ModelSuite):
+    name = "transe"
+    options = {"biases": True}
+
+    def size(self) -> str:
+        return f"{super().size()} + n"
+
+    def test_biases_are_taken_from_the_score(self) -> None:
+        model = self.model()
+        plain = build("transe", ENTITIES, RELATIONS, DIM)
+        plain.entity, plain.relation = model.entity, model.relation
+        both = model.entity.bias[TRIPLES[:, 0]] + model.entity.bias[TRIPLES[:, 2]]
+        torch.testing.assert_close(model.score_triples(TRIPLES), plain.score_triples(TRIPLES) - both)
 
 
 class TestTransM(ModelSuite):

@@ -18,6 +18,7 @@ UMLS = transa.load("umls")
 MODELS = {
     "transe-l1": {"model": "transe", "norm": 1},
     "transe-l2": {"model": "transe", "norm": 2},
+    "transe-squared": {"model": "transe", "norm": 2, "squared": True},
     "um": {"model": "um"},
     "transm": {"model": "transm"},
     "transh-l1": {"model": "transh", "norm": 1},
@@ -38,6 +39,7 @@ MODELS = {
     "ntn": {"model": "ntn", "hidden": 3},
     "rescal": {"model": "rescal"},
     "transa-diagonal": {"model": "transa", "metric": "diagonal", "metric_update": "gradient"},
+    "transa-signed": {"model": "transa", "metric": "signed", "metric_update": "gradient", "metric_learning_rate": 0.1},
     "transa-lowrank": {"model": "transa", "metric": "lowrank", "rank": 3, "metric_update": "gradient"},
     "transa-rank-one-root": {"model": "transa", "metric": "lowrank", "root": True, "metric_update": "gradient"},
     "transa-full": {"model": "transa", "metric": "full"},
@@ -127,6 +129,7 @@ def test_lock_free_training_learns_as_much() -> None:
     [
         ({"model": "transa", "metric_update": "gradient"}, {"engine": "numba"}, "engine"),
         ({"model": "transe"}, {"engine": "numba", "device": "cuda"}, "engine"),
+        ({"model": "transe", "biases": True}, {"engine": "numba"}, "engine: .* biases"),
         ({"model": "transa"}, {"lock_free": True}, "lock_free"),
         ({"model": "transh"}, {"lock_free": True}, "lock_free"),
         ({"model": "transe"}, {"lock_free": True, "engine": "torch"}, "lock_free"),

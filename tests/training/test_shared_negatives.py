@@ -27,7 +27,9 @@ MODELS = ["transe", "transr", "lfm", "sme_linear", "sme_bilinear", "sme_tensor",
 OBJECTIVES = [("softmax", 1.0), ("logistic", 0.5), ("self_adversarial", 0.5), ("margin", 0.5)]
 
 
-def whole_loss(model: Model, triples: np.ndarray, drawn: np.ndarray, loss: str, margin: float) -> torch.Tensor:
+def whole_loss(
+    model: Model, triples: np.ndarray, drawn: np.ndarray, loss: str, margin: float, tails_alone: bool = False
+) -> torch.Tensor:
     """The loss of all positives, triple by triple."""
 
     def scores(rows: list[tuple[int, int, int]]) -> torch.Tensor:
@@ -36,7 +38,8 @@ def whole_loss(model: Model, triples: np.ndarray, drawn: np.ndarray, loss: str, 
     total = torch.zeros((), dtype=torch.float64)
     for head, relation, tail in triples.tolist():
         positive = scores([(head, relation, tail)])
-        for corrupted in ([(e, relation, tail) for e in drawn], [(head, relation, e) for e in drawn]):
+        sides = [[(e, relation, tail) for e in drawn], [(head, relation, e) for e in drawn]][tails_alone:]
+        for corrupted in sides:
             false = [(int(h), r, int(t)) for h, r, t in corrupted if (h, r, t) not in FACTS]
             # The mean of logistic losses is over all that are drawn.
             share = len(false) / len(drawn) if loss == "logistic" else 1.0
@@ -44,7 +47,7 @@ def whole_loss(model: Model, triples: np.ndarray, drawn: np.ndarray, loss: str, 
             if loss == "logistic":
                 alone = torch.nn.functional.softplus(positive - margin)
                 value = alone + share * (value - alone)
-            total = total + value.sum() / 2
+            total = total + value.sum() / len(sides)
     return total
 
 
@@ -97,3 +100,16 @@ def test_the_compiled_engine_says_that_it_does_not_share() -> None:
     recipe = settings(model="transe", shared_negatives=True, sampling="uniform")
     with pytest.raises(InputError, match="share negatives"):
         choose_engine(start_model(NATIONS, recipe), NATIONS, recipe, engine="numba")
+
+
+@pytest.mark.parametrize(("loss", "margin"), OBJECTIVES)
+def test_they_may_stand_for_tails_alone(loss: str, margin: float) -> None:
+    recipe = settings(
+        model="transe", dim=4, loss=loss, margin=margin, negatives=NEGATIVES, sampling="tail", shared_negatives=True,
+        batch_size=10_000,
+    )  # fmt: skip
+    engine = choose_engine(start_model(PART, recipe), PART, recipe)
+    report = engine.train_epoch(1)
+    drawn, _ = engine.epoch_batches.share(engine.epoch_batches.batches[0], NEGATIVES)
+    value = whole_loss(start_model(PART, recipe), engine.epoch_batches.triples, drawn, loss, margin, tails_alone=True)
+    assert report.loss == pytest.approx(float(value) / len(PART.train))

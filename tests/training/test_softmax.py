@@ -21,7 +21,14 @@ UMLS = transa.load("umls")
 SOFTMAX: dict[str, Any] = {"loss": "softmax", "negatives": "all", "optimizer": "adagrad", "learning_rate": 0.05}
 MODELS = {
     "diagonal": {"model": "transa", "metric": "diagonal", "metric_update": "gradient"},
-    "diagonal, fixed": {"model": "transa", "metric": "diagonal", "metric_update": "none"},
+    "signed, directional, biases": {
+        "model": "transa",
+        "metric": "signed",
+        "metric_update": "gradient",
+        "directional": True,
+        "biases": True,
+    },
+    "transe": {"model": "transe", "norm": 2, "squared": True, "biases": True},
 }
 HOW: dict[str, dict[str, Any]] = {
     "all entities": {},

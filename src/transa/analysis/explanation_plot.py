@@ -15,7 +15,7 @@ SHOWN = 15
 
 
 def plot_explanation(trained: Trained, found: Explanation, target: Path, *, overwrite: bool = False) -> Path:
-    """Draw how much each of the first dimensions adds to the score, and where the score lies among the scores of all tails.
+    """Draw how much each of the first dimensions adds to the score, and where the score lies among those of all answers.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def plot_explanation(trained: Trained, found: Explanation, target: Path, *, over
         views["transformed dimension, W = LDL' (its pivot)"] = found.dimensions()
     triple = trained.triple(found.triple.head, found.triple.relation, found.triple.tail)
     every = triple.repeat(trained.model.num_entities, axis=0)
-    every[:, 2] = np.arange(len(every))
+    every[:, 0 if found.side == "head" else 2] = np.arange(len(every))
     scores = trained.scores(every)
     known = trained.facts.contains(every)
     with drawing(target, 13 if found.transformed else 10, 4.5, overwrite=overwrite) as figure:
@@ -50,13 +50,15 @@ def plot_explanation(trained: Trained, found: Explanation, target: Path, *, over
         lines = [(right.axvline(found.triple.score, color=RED), "this triple")]
         if found.triple.threshold is not None:
             lines.append((right.axvline(found.triple.threshold, color=GREY, linestyle="--"), "threshold"))
-        right.set_xlabel("score of (head, relation, each entity)")
+        asked = "(each entity, relation, tail)" if found.side == "head" else "(head, relation, each entity)"
+        right.set_xlabel(f"score of {asked}")
         right.set_ylabel("entities")
-        right.set_title(f"Rank {found.tail_rank.filtered:g} of the tail (filtered)")
+        rank = found.head_rank if found.side == "head" else found.tail_rank
+        right.set_title(f"Rank {rank.filtered:g} of the {found.side} (filtered)")
         patches = [right.fill([], [], color=colour)[0] for colour in (GREEN, "#BBBBBB")]
         figure.legend(
             [*(line for line, _ in lines), *patches],
-            [*(name for _, name in lines), "known tails", "other entities"],
+            [*(name for _, name in lines), f"known {found.side}s", "other entities"],
             loc="outside lower right",
             ncols=4,
             frameon=False,

@@ -18,7 +18,7 @@ from transa.data.relations import RelationStatistics
 from transa.data.result_files import write_table
 from transa.errors import InputError
 from transa.evaluation.classification import check_sizes
-from transa.inference.names import Names
+from transa.inference.names import Names, relation_rows
 from transa.models import MODELS, Model
 from transa.models.decomposition import Decomposition, Matrix
 
@@ -39,7 +39,8 @@ class RelationWeights:
     decomposition
         W_r as L D L^T.
     shares
-        The share of each dimension in the score of a residual of ones: the row sums of W_r, divided by their total.
+        The share of each dimension in the score of a residual of ones: the row sums of W_r, divided by their total. Where W_r has a
+        negative diagonal entry, as a signed metric may, magnitudes take their place.
     weight_difference
         (largest - median) / median of the weights, None where the median is not above 0.
     condition
@@ -76,6 +77,7 @@ class RelationWeights:
         smallest = float(np.abs(eigenvalues).min())
         mean = float(np.trace(matrix)) / len(matrix)
         rows = matrix.sum(axis=1)
+        rows = np.abs(rows) if (np.diag(matrix) < 0).any() else rows
         total = float(rows.sum())
         apart = np.linalg.norm(matrix / mean - np.eye(len(matrix))) if mean > 0 else None
         return cls(
@@ -197,18 +199,17 @@ def weights_of(model: Model, graph: KnowledgeGraph, relations: list[str] | None 
     model, graph
         A trained model with a metric, and its graph.
     relations
-        Keys or names of relations; by default all of them.
+        Keys or names of relations; by default all of them. Of a directional model, these metrics are for questions about tails; the
+        inverse ``r⁻¹`` has the metric for questions about heads.
     """
     check_metric(model)
     check_sizes(model, graph)
-    names = Names(graph.relations, "relation")
-    ids = range(len(graph.relations)) if relations is None else [names.id(name) for name in relations]
-    triples = RelationStatistics.of(graph.training_facts).triples
+    rows = relation_rows(model, graph)
+    names = Names(rows, "relation")
+    ids = range(len(rows)) if relations is None else [names.id(name) for name in relations]
+    triples = np.resize(RelationStatistics.of(graph.training_facts).triples, len(rows))  # an inverse has as many
     found = [
-        RelationWeights.of(
-            metric_of(model, one), one, graph.relations[one], graph.relations.name(one), int(triples[one])
-        )
-        for one in ids
+        RelationWeights.of(metric_of(model, one), one, rows[one], rows.name(one), int(triples[one])) for one in ids
     ]
     held = f", {kind} metric" if (kind := getattr(model, "metric", None)) else ""
     return Weights(found, f"{model.name}{held}", model.dim)

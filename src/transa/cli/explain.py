@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transa.choices import Layout
+from transa.choices import Layout, Side
 from transa.cli.options import Json, Overwrite, Picture, Run, TableOutput, add_command
 from transa.cli.output import deliver, emit_json, note, note_compiling, table
 
@@ -28,6 +28,7 @@ def explain(
     relation: Annotated[str, typer.Argument(metavar="RELATION", help="The same.")],
     tail: Annotated[str, typer.Argument(metavar="TAIL", help="The same.")],
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many of each thing to show.")] = 5,
+    side: Annotated[Side, typer.Option(help="As an answer to (HEAD, RELATION, ?) or to (?, RELATION, TAIL).")] = "tail",
     picture: Picture = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
@@ -41,7 +42,7 @@ def explain(
         check_picture(picture, overwrite=overwrite)
     model = load_model(run)
     note_compiling("count_better", model.model_)
-    found = model.explain(head, relation, tail, top=top)
+    found = model.explain(head, relation, tail, top=top, side=side)
     notes = model.trained_.notes
     note(*notes)
     if picture is not None:
@@ -162,7 +163,10 @@ def _show(found: Explanation, top: int) -> None:
     if found.without is not None:
         answers[f"by {found.without.norm}"] = found.without.answers
     shown = [[f"{each.name}{'' if each.known else ' (new)'}" for each in some] for some in answers.values()]
-    table(f"Best answers to ({triple.head}, {triple.relation}, ?)", tuple(answers), list(zip(*shown, strict=True)))
+    asked = (
+        f"({triple.head}, {triple.relation}, ?)" if found.side == "tail" else f"(?, {triple.relation}, {triple.tail})"
+    )
+    table(f"Best answers to {asked}", tuple(answers), list(zip(*shown, strict=True)))
 
 
 def _show_dimensions(found: Explanation, top: int) -> None:

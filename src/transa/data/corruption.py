@@ -17,7 +17,7 @@ from transa.kernels.purposes import CORRUPTION
 if TYPE_CHECKING:
     from transa.kernels.facts import Candidates
 
-Sampling = Literal["uniform", "bern"]
+Sampling = Literal["uniform", "bern", "tail"]
 
 
 class Corruptor:
@@ -33,12 +33,12 @@ class Corruptor:
     sampling
         Which side to replace. ``"uniform"`` replaces either with probability 1/2. ``"bern"`` (Wang et al. 2014) replaces the head with
         probability tph / (tph + hpt) of the relation: the side with fewer true answers is replaced more often, and fewer negatives
-        happen to be true.
+        happen to be true. ``"tail"`` always replaces the tail, unless every entity makes a known fact there.
     seed
         From 0 to 2^63 - 1. The same seed gives the same corruptions, whatever the number of threads.
     typed
         Replace a head only by heads, and a tail only by tails, that the relation has in a known fact (Socher et al. 2013). If
-        neither side has one left, any entity may be drawn.
+        neither side has one left, any entity may be drawn; with ``"tail"`` if there is no such tail left.
     purpose
         What the negatives are for (`transa.kernels.purposes`): evaluation does not draw the same ones as training.
     """
@@ -52,8 +52,8 @@ class Corruptor:
         typed: bool = False,
         purpose: int = CORRUPTION,
     ) -> None:
-        if sampling not in ("uniform", "bern"):
-            raise InputError(f"unknown sampling {sampling!r}; expected 'uniform' or 'bern'")
+        if sampling not in ("uniform", "bern", "tail"):
+            raise InputError(f"unknown sampling {sampling!r}; expected 'uniform', 'bern' or 'tail'")
         if not 0 <= seed < 2**63:
             raise InputError(f"expected a seed from 0 to 2^63 - 1, found {seed}")
         self.facts = facts
@@ -61,7 +61,9 @@ class Corruptor:
         self.seed = seed
         self.purpose = purpose
         self.typed = typed
-        self.head_probability: npt.NDArray[np.float64] = np.full(facts.num_relations, 0.5)
+        self.head_probability: npt.NDArray[np.float64] = np.full(
+            facts.num_relations, 0.0 if sampling == "tail" else 0.5
+        )
         if sampling == "bern":
             self.head_probability = RelationStatistics.of(facts).head_probability
 

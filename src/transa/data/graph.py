@@ -268,6 +268,14 @@ class KnowledgeGraph:
         """Return the same graph with more notes."""
         return replace(self, notes=(*self.notes, *notes))
 
+    def with_inverses(self) -> KnowledgeGraph:
+        """Return a graph that also asks for heads as for tails: with m relations, (h, r, t) of train is there as (t, r + m, h) too.
+
+        The inverse of ``r`` is called ``r⁻¹``. Valid and test stay as they are.
+        """
+        inverses = self.train[:, ::-1] + np.array([0, len(self.relations), 0], dtype=np.int32)
+        return replace(self, relations=self.relations.with_inverses(), train=np.concatenate([self.train, inverses]))
+
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the graph to a folder of Parquet files that `transa.load` reads back id for id."""
         from transa.data.writing import write

@@ -13,6 +13,9 @@ import pyarrow.compute as pc
 
 from transa.errors import InputError, quote, suggest
 
+#: What is added to the name of a relation to name its inverse.
+INVERSE = "⁻¹"
+
 
 class Vocabulary:
     """The entities or the relations of a graph: position `i` holds the key of id `i`.
@@ -117,6 +120,18 @@ class Vocabulary:
             table[column] if column in table.column_names else None for column in ("name", "description")
         )
         return cls(table["key"], names, descriptions)
+
+    def with_inverses(self) -> Vocabulary:
+        """Return the same names, and after them those of the inverses: ``r⁻¹`` for ``r``."""
+        mark = INVERSE
+        while any(f"{key}{mark}" in self for key in self):  # the graph itself has a relation of this name
+            mark += INVERSE
+
+        def doubled(column: pa.Array) -> list[str | None]:
+            texts = column.to_pylist()
+            return [*texts, *(None if text is None else f"{text}{mark}" for text in texts)]
+
+        return Vocabulary(pa.array(doubled(self.keys)), None if self.names is None else doubled(self.names))
 
     def described(self, names: dict[str, str] | None, descriptions: dict[str, str] | None) -> Vocabulary:
         """Return the same vocabulary with the readable names and descriptions given for its keys."""

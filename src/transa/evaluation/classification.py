@@ -222,17 +222,18 @@ def classify(
     )
 
 
-def scores_of(model: Model, triples: Triples) -> npt.NDArray[np.float64]:
-    """Return the score of each triple."""
+def scores_of(model: Model, triples: Triples, *, one_way: bool = False) -> npt.NDArray[np.float64]:
+    """Return the score of each triple, with `one_way` in the direction of its relation alone (`Model.score_rows`)."""
     ids = torch.from_numpy(triples.astype(np.int64)).to(model.entity.vector.device)
+    score = model.score_rows if one_way else model.score_triples
     with torch.no_grad():
-        parts = [model.score_triples(ids[start : start + CHUNK]) for start in range(0, len(ids), CHUNK)]
+        parts = [score(ids[start : start + CHUNK]) for start in range(0, len(ids), CHUNK)]
     return np.concatenate([part.double().cpu().numpy() for part in parts]) if parts else np.empty(0)
 
 
-def finite_scores(model: Model, triples: Triples) -> npt.NDArray[np.float64]:
-    """Return the score of each triple; raise an `InputError` if one is NaN or infinite."""
-    scores = scores_of(model, triples)
+def finite_scores(model: Model, triples: Triples, *, one_way: bool = False) -> npt.NDArray[np.float64]:
+    """Return what `scores_of` returns; raise an `InputError` if a score is NaN or infinite."""
+    scores = scores_of(model, triples, one_way=one_way)
     wrong = np.flatnonzero(~np.isfinite(scores))
     if len(wrong):
         ids = tuple(triples[wrong[0]].tolist())
@@ -299,9 +300,9 @@ def _check(model: Model, graph: KnowledgeGraph, split: Split, seed: int, limit: 
 def check_sizes(model: Model, graph: KnowledgeGraph) -> None:
     """Raise an `InputError` if a model and a graph differ in their number of entities or relations."""
     sizes = (len(graph.entities), len(graph.relations))
-    if (model.num_entities, model.num_relations) != sizes:
+    if (model.num_entities, model.graph_relations) != sizes:
         raise InputError(
-            f"the model has {model.num_entities:,} entities and {model.num_relations:,} relations, "
+            f"the model has {model.num_entities:,} entities and {model.graph_relations:,} relations, "
             f"the graph {sizes[0]:,} and {sizes[1]:,}"
         )
 

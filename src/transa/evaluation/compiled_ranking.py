@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from transa.evaluation.queries import BestAnswers, Callback, Queries, RankCounts
-from transa.kernels.codes import DIAGONAL, FULL, L2, PSD
-from transa.kernels.rank_types import Factors, Full, Known, Metric, Norm, Questions, Signed, Vectors
+from transa.kernels.codes import DIAGONAL, FULL, L2, PSD, SQUARED_L2
+from transa.kernels.rank_types import Factors, Full, Known, Metric, Norm, Quadratic, Questions, Vectors, Weighted
 from transa.kernels.ranking import best_answers, count_better
 from transa.kernels.reducers import Counting, Keeping
 from transa.kernels.scores import find_score
@@ -44,6 +44,7 @@ class CompiledRanker:
         self.chunk = min(chunk or CHUNK, max(model.num_entities, 1))
         self.vectors = _vectors(model, double=normals is not None)
         self.metric = _metric(kind, model)
+        self.by_relation = normals is not None or len(getattr(self.metric, "table", ())) > 1
         self.analysed = np.zeros(model.num_relations, bool)
 
     def count(self, queries: Queries, callback: Callback | None) -> RankCounts:
@@ -71,6 +72,8 @@ class CompiledRanker:
         scores = results.scores
         if self.root:
             scores = np.sqrt(np.maximum(scores, 0.0))
+        if isinstance(self.metric, Weighted):
+            scores = scores - self.metric.bias[queries.fixed].astype(np.float64)[:, None]
         if self.weights is not None:
             scores *= self.weights.double().numpy()[queries.relations][:, None]
         return results.answers, scores
@@ -91,8 +94,7 @@ class CompiledRanker:
         size = max(1, min(TASK, len(queries) // (TASKS * numba.get_num_threads())))
         if self.normals is not None:  # a call for each relation, whose few queries all threads share
             size = min(size, HYPERPLANE_TASK)
-        by_relation = self.normals is not None or not isinstance(self.metric, Norm)
-        tasks = queries.parts(size, by_relation=by_relation)
+        tasks = queries.parts(size, by_relation=self.by_relation)
         begin = 0
         while begin < len(tasks) - 1:
             last = tasks[begin] + SLICE
@@ -137,12 +139,24 @@ def _vectors(model: Model, *, double: bool) -> Vectors:
 
 def _metric(kind: int, model: Model) -> Metric:
     """Return how the kernels score a residual."""
+    if kind == SQUARED_L2 and "normal" not in model.relation:
+        return _weighted(np.ones((1, model.dim)), model)
     if kind < DIAGONAL:
         return Norm(kind)
     table = np.ascontiguousarray(model.relation.metric.numpy())
+    if kind == DIAGONAL:
+        return _weighted(table[:, 0], model)
     if kind == FULL:
         return without_spectra(table)
-    return Signed(table) if kind == PSD else Factors(table)
+    return Quadratic(table) if kind == PSD else Factors(table)
+
+
+def _weighted(table: npt.NDArray[Any], model: Model) -> Weighted:
+    """Return weighted squares with the biases of entities, or biases of 0."""
+    entities = model.entity.vector.numpy()
+    bias = model.entity.bias.numpy() if model.biases else np.zeros(len(entities), entities.dtype)
+    rows = np.ascontiguousarray(table, entities.dtype)
+    return Weighted(rows, np.ascontiguousarray(bias), float(np.abs(bias).max(initial=0)))
 
 
 def _reach(entities: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

@@ -126,7 +126,8 @@ class Evaluation:
         """Return every single rank as an Arrow table, with two rows for each triple.
 
         Columns: head, relation, tail (keys), side, category, rank (filtered), raw_rank, optimistic_rank and pessimistic_rank
-        (filtered), score, and the best `answers` that are not known facts, with their scores.
+        (filtered), score (of a directional model, that of the side), and the best `answers` that are not known facts, with their
+        scores.
         """
         count = len(self.found.triples)
         heads, relations, tails = np.repeat(self.found.triples, len(SIDES), axis=0).T
@@ -141,7 +142,7 @@ class Evaluation:
             "raw_rank": pa.array(self.ranks(filtered=False).ravel()),
             "optimistic_rank": pa.array(self.ranks(ties="optimistic").ravel()),
             "pessimistic_rank": pa.array(self.ranks(ties="pessimistic").ravel()),
-            "score": pa.array(np.repeat(finite_scores(self.model, self.found.triples), len(SIDES))),
+            "score": pa.array(self._scores().ravel()),
         }
         if answers:
             ids, scores = self._best(answers)
@@ -150,6 +151,14 @@ class Evaluation:
                 columns[f"answer_{place + 1}"] = self.graph.entities.keys.take(pa.array(ids[:, place], mask=missing))
                 columns[f"answer_{place + 1}_score"] = pa.array(scores[:, place], mask=missing)
         return pa.table(columns)
+
+    def _scores(self) -> npt.NDArray[np.float64]:
+        """Return the score by which each side of each triple was ranked."""
+        triples = self.found.triples
+        if not self.model.directional:
+            return finite_scores(self.model, triples)[:, None].repeat(len(SIDES), axis=1)
+        asked = {"head": self.model.inverted(triples), "tail": triples}
+        return np.stack([finite_scores(self.model, asked[side], one_way=True) for side in SIDES], axis=1)
 
     def _best(self, number: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         triples, ranker = self.found.triples, Ranker(self.model)

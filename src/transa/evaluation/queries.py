@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from transa.choices import Side as Side
 from transa.data.facts import KnownFacts
 from transa.data.graph import Triples
 
-Side = Literal["head", "tail"]
 SIDES: tuple[Side, ...] = ("head", "tail")
 
 #: Called now and then with the number of targets that have been done since.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from transa.errors import InputError
 from transa.evaluation.queries import BestAnswers, Callback, Queries, RankCounts
 from transa.evaluation.torch_ranking import TorchRanker
+from transa.kernels.codes import DIAGONAL, SQUARED_L2
 from transa.models import Model
 
 if TYPE_CHECKING:
@@ -38,14 +40,20 @@ class Ranker:
 
         `callback` is called now and then with the number of targets that have been done since.
         """
-        return self._ranker.count(queries, callback)
+        return self._ranker.count(self._asked(queries), callback)
 
     def best(self, queries: Queries, number: int, *, leave_out_known: bool = False) -> BestAnswers:
         """Return the `number` entities of the lowest scores for each query, and these scores.
 
         Of equal scores the lowest id comes first. Where there are not as many, ids are -1 and scores infinite.
         """
-        return self._ranker.best(queries, number, leave_out_known)
+        return self._ranker.best(self._asked(queries), number, leave_out_known)
+
+    def _asked(self, queries: Queries) -> Queries:
+        """Return questions about heads as a directional model answers them: about tails, of the inverse relations."""
+        if not self.model.directional or queries.side == "tail":
+            return queries
+        return replace(queries, side="tail", relations=queries.relations + self.model.graph_relations)
 
 
 def _ranker_for(model: Model, chunk: int | None) -> CompiledRanker | TorchRanker:
@@ -65,7 +73,10 @@ def has_compiled_ranking(model: Model) -> bool:
         return False
     from transa.kernels.scores import find_score
 
-    return find_score(kernel.score).ranking is not None
+    ranking = find_score(kernel.score).ranking
+    if model.biases:  # they are added to sums of squares, and to no root of one
+        return ranking in (SQUARED_L2, DIAGONAL) and not kernel.root
+    return ranking is not None
 
 
 def largest_parameter(model: Model) -> float:

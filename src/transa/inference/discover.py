@@ -133,7 +133,11 @@ def _best_of_part(
     ids = zip(
         heads[rows].tolist(), entities[answers[rows, columns]].tolist(), scores[rows, columns].tolist(), strict=True
     )
-    return _best_of(trained, [(head, relation, tail, score) for head, tail, score in ids], top)
+    found = [(head, relation, tail, score) for head, tail, score in ids]
+    if trained.model.directional:  # thresholds and margins are those of both directions
+        whole = trained.scores(_triples(found)).tolist()
+        found = [(*triple[:3], score) for triple, score in zip(found, whole, strict=True)]
+    return _best_of(trained, found, top)
 
 
 def _best_of(trained: Trained, found: list[Found], top: int) -> list[Found]:
@@ -172,7 +176,7 @@ class FinishedParts:
                 raise InputError("holds parts of another model or of other settings; name another file", path=path)
             for line in kept[1:]:
                 self._done[line["part"]] = found = [(int(h), int(r), int(t), float(s)) for h, r, t, s in line["found"]]
-                sizes = (trained.model.num_entities, trained.model.num_relations)
+                sizes = (trained.model.num_entities, trained.model.graph_relations)
                 if not all(min(h, t) >= 0 and max(h, t) < sizes[0] and 0 <= r < sizes[1] for h, r, t, _ in found):
                     raise ValueError("an id that is out of range")
         except (OSError, KeyError, TypeError, ValueError, OverflowError) as error:

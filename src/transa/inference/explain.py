@@ -12,6 +12,7 @@ import pyarrow as pa
 from transa.data.graph import Triples
 from transa.errors import InputError
 from transa.evaluation import link_prediction
+from transa.evaluation.queries import SIDES, Side
 from transa.inference.check import Checked, check_ids
 from transa.inference.neighbours import distances
 from transa.inference.predict import Prediction, Question, answer
@@ -57,7 +58,7 @@ class Without:
     head_rank, tail_rank
         The ranks of the triple's own entities then.
     answers
-        The best answers to (head, relation, ?).
+        The best answers to the question that is asked.
     """
 
     norm: str
@@ -87,9 +88,11 @@ class Explanation:
     like_head, like_tail
         Entities near the head that also have the relation to this tail; entities near the tail to which this head also has it.
     answers
-        The best answers to (head, relation, ?).
+        The best answers to (head, relation, ?), or to (?, relation, tail) if heads were asked for.
     without
         What the vectors predict without the metric; None for a model without one.
+    side
+        Which side is asked for in `answers`, and by a directional model in `parts` and `transformed`.
     """
 
     triple: Checked
@@ -103,6 +106,7 @@ class Explanation:
     like_tail: tuple[Similar, ...]
     answers: tuple[Prediction, ...]
     without: Without | None
+    side: Side = "tail"
 
     def dimensions(self) -> list[dict[str, Any]]:
         """Return the dimensions, those that add most to the score first; the transformed ones if there is a metric."""
@@ -125,6 +129,7 @@ class Explanation:
         return {
             **asdict(self.triple),
             "splits": list(self.splits),
+            "asked": self.side,
             "head_rank": asdict(self.head_rank),
             "tail_rank": asdict(self.tail_rank),
             "dimensions_of": self.parts.what if self.transformed is None else "L^T |e| of W_r = L D L^T",
@@ -140,7 +145,7 @@ class Explanation:
         }
 
 
-def explain(trained: Trained, head: str, relation: str, tail: str, *, top: int = 5) -> Explanation:
+def explain(trained: Trained, head: str, relation: str, tail: str, *, top: int = 5, side: Side = "tail") -> Explanation:
     """Explain the score of a triple.
 
     Parameters
@@ -151,26 +156,34 @@ def explain(trained: Trained, head: str, relation: str, tail: str, *, top: int =
         By key or by name; the triple need not be known.
     top
         How many supporting triples, similar entities and answers.
+    side
+        Explain the triple as an answer to (head, relation, ?) or, with ``"head"``, to (?, relation, tail). To a directional model,
+        these are different questions; for others only the best answers differ.
     """
     if top < 1:
         raise InputError(f"top: expected at least 1, found {top}")
+    if side not in SIDES:
+        raise InputError(f"side: expected 'head' or 'tail', found {side!r}")
     triple = trained.triple(head, relation, tail)
     h, r, t = triple[0].tolist()
     heads = trained.facts.heads_of(r, t)
     tails = trained.facts.tails_of(h, r)
     head_rank, tail_rank = _ranks(trained, triple)
+    model = trained.model
+    asked = model.inverted(triple) if model.directional and side == "head" else triple
     return Explanation(
         triple=check_ids(trained, triple).checked[0],
         splits=tuple(trained.splits_of(triple)),
         head_rank=head_rank,
         tail_rank=tail_rank,
-        parts=parts(trained.model, triple),
-        transformed=transformed(trained.model, triple),
+        parts=parts(model, asked),
+        transformed=transformed(model, asked),
         support=_support(trained, triple, top),
         like_head=_similar(trained, h, heads[heads != h], top),
         like_tail=_similar(trained, t, tails[tails != t], top),
-        answers=_answers(trained, h, r, top),
-        without=_without(trained, triple, top),
+        answers=_answers(trained, triple, side, top),
+        without=_without(trained, triple, side, top),
+        side=side,
     )
 
 
@@ -180,8 +193,10 @@ def _sorted(**columns: npt.NDArray[Any]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -abs(row["part"]))
 
 
-def _answers(trained: Trained, head: int, relation: int, top: int) -> tuple[Prediction, ...]:
-    question = Question(trained.graph.entities[head], trained.graph.relations[relation])
+def _answers(trained: Trained, triple: Triples, side: Side, top: int) -> tuple[Prediction, ...]:
+    head, relation, tail = triple[0].tolist()
+    entities, key = trained.graph.entities, trained.graph.relations[relation]
+    question = Question(entities[head], key) if side == "tail" else Question(None, key, entities[tail])
     return answer(trained, [question], top=top)[0].predictions
 
 
@@ -211,7 +226,7 @@ def _similar(trained: Trained, entity: int, having: Any, top: int) -> tuple[Simi
     return tuple(Similar(names[i], names.name(i), float(away[i]), int(nearness[i])) for i in order)
 
 
-def _without(trained: Trained, triple: Triples, top: int) -> Without | None:
+def _without(trained: Trained, triple: Triples, side: Side, top: int) -> Without | None:
     """Predict with the norm that the vectors were trained with or the metric started as."""
     recipe = trained.recipe
     by_l1 = recipe is not None and (recipe.training_score == "l1" or recipe.prior == "ones")
@@ -220,5 +235,4 @@ def _without(trained: Trained, triple: Triples, top: int) -> Without | None:
         return None
     other = trained.with_model(plain)
     head_rank, tail_rank = _ranks(other, triple)
-    head, relation, _ = triple[0].tolist()
-    return Without(f"L{plain.norm}", head_rank, tail_rank, _answers(other, head, relation, top))
+    return Without(f"L{plain.norm}", head_rank, tail_rank, _answers(other, triple, side, top))

@@ -14,6 +14,7 @@ import pyarrow as pa
 from transa.data.result_files import check_target
 from transa.errors import InputError, quote
 from transa.inference.check import Checks
+from transa.inference.names import relation_rows
 from transa.inference.trained import Trained
 from transa.storage import atomic_file
 
@@ -28,6 +29,8 @@ _SPACE = re.compile(r"\s+")
 
 def export(trained: Trained, path: Path, *, facts: Checks | None = None, overwrite: bool = False) -> Path:
     """Write a model to a file; the suffix tells the format.
+
+    The relations of a directional model are followed by their inverses, which answer questions about heads.
 
     ====================== =====================================================================================================
     ``.parquet``           a row for each entity and relation: kind, id, key, name, vector, and for relations metric (W_r by rows)
@@ -70,11 +73,11 @@ def export(trained: Trained, path: Path, *, facts: Checks | None = None, overwri
 
 def parameter_table(trained: Trained) -> pa.Table:
     """Return vectors and metrics as an Arrow table, a row for each entity and relation."""
-    model, graph = trained.model, trained.graph
+    model = trained.model
     rows: dict[str, list[Any]] = {name: [] for name in ("kind", "id", "key", "name", "vector", "metric")}
     for kind, vocabulary, tables in (
-        ("entity", graph.entities, model.entity),
-        ("relation", graph.relations, model.relation),
+        ("entity", trained.graph.entities, model.entity),
+        ("relation", relation_rows(model, trained.graph), model.relation),
     ):
         size = len(vocabulary)
         rows["kind"] += [kind] * size
@@ -94,7 +97,10 @@ def _write_npz(trained: Trained, file: BinaryIO) -> None:
     arrays = {name: table.detach().cpu().numpy() for name, table in trained.model.tensors().items()}
     keys = {
         name: np.array(vocabulary.keys.to_pylist(), dtype=np.str_)
-        for name, vocabulary in (("entities", trained.graph.entities), ("relations", trained.graph.relations))
+        for name, vocabulary in (
+            ("entities", trained.graph.entities),
+            ("relations", relation_rows(trained.model, trained.graph)),
+        )
     }
     np.savez_compressed(file, allow_pickle=False, **arrays, **keys)
 

@@ -20,6 +20,7 @@ from transa.inference.placement import grown_model, settle
 from transa.inference.trained import Trained
 from transa.models import Model
 from transa.training import Options, Progress, Recipe, RunFolder, Trainer
+from transa.training.engine import training_graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +101,12 @@ def extend(
             raise InputError(f"{name}: expected 0 or more, found {value}")
     graph, added, repeated = grow_graph(trained, triples)
     old = len(trained.graph.entities)
-    model = grown_model(trained.model, graph, added, old)
+    whole = training_graph(graph, recipe)
+    mine = np.concatenate([added, trained.model.inverted(added)]) if recipe.directional else added
+    model = grown_model(trained.model, whole, mine, old)
     losses = None
     if len(graph.entities) > old:
-        losses = settle(model, graph, added, old, recipe, steps, seed)
+        losses = settle(model, whole, mine, old, recipe, steps, seed)
     if refine:
         model = _refine(trained, model, graph, recipe, refine, options, folder, callback)
     elif folder is not None:

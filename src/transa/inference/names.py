@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from transa.data import Vocabulary
+from transa.data import KnowledgeGraph, Vocabulary
 from transa.errors import InputError, quote, suggest
+from transa.models import Model
 
 #: How many candidates a message lists.
 LISTED = 8
+
+
+def relation_rows(model: Model, graph: KnowledgeGraph) -> Vocabulary:
+    """Return the names of the rows of relation tables: the relations, and if the model is directional their inverses."""
+    return graph.relations.with_inverses() if model.directional else graph.relations
 
 
 class Names:

@@ -64,7 +64,8 @@ def neighbours(trained: Trained, entity: str, relation: str | None = None, *, to
         Whose vectors.
     entity, relation
         By key or by name. Without a relation, distances are Euclidean. With one, the distance is the relation's score without
-        its translation; for TransA that is |a - b|^T W_r |a - b|, or its root.
+        its translation and without biases; for TransA that is |a - b|^T W_r |a - b|, or its root. Of a directional model, it is
+        that of questions about tails.
     top
         How many.
     """
@@ -104,12 +105,13 @@ def _under(trained: Trained, entity: int, relation: int) -> npt.NDArray[np.float
     model = trained.model
     translation = model.translation
     if translation is None:
-        raise InputError(f"{model.name} has no distance of a relation; ask for plain neighbours")
-    here = Rows({name: table[entity].unsqueeze(0) for name, table in model.entity.items()})
+        raise InputError(f"{model!r} has no distance of a relation; ask for plain neighbours")
+    every = Rows({name: torch.zeros_like(table) if name == "bias" else table for name, table in model.entity.items()})
+    here = Rows({name: table[entity].unsqueeze(0) for name, table in every.items()})
     one = {name: table[relation] for name, table in model.relation.items()}
     still = Rows({name: torch.zeros_like(row) if name in translation else row for name, row in one.items()})
     if not model.grouped:
         still = Rows({name: row.unsqueeze(0) for name, row in still.items()})
     with torch.no_grad():
-        found: npt.NDArray[np.float64] = model.score(here, still, model.entity).double().cpu().numpy()
+        found: npt.NDArray[np.float64] = model.score(here, still, every).double().cpu().numpy()
     return found

@@ -25,7 +25,10 @@ BATCH = 4096
 
 
 def grown_model(model: Model, graph: KnowledgeGraph, added: Triples, old: int) -> Model:
-    """Return a copy of the model with rows for new entities, placed where their triples expect them."""
+    """Return a copy of the model with rows for new entities, placed where their triples expect them.
+
+    The graph and the triples are those of training: of a directional model, with all inverses.
+    """
     grown = copy(model)
     grown.num_entities = len(graph.entities)
     more = grown.num_entities - old
@@ -93,7 +96,7 @@ def settle(
     """
     mine = added[(added[:, [0, 2]] >= old).any(axis=1)]
     corruptor = Corruptor(
-        graph.training_facts, recipe.sampling, seed, purpose=PLACEMENT, typed=recipe.candidates == "typed"
+        graph.training_facts, recipe.replaced, seed, purpose=PLACEMENT, typed=recipe.candidates == "typed"
     )
     constraints = {name: setting.constraint for name, setting in table_settings(model, recipe).items()}
     sums = {name: torch.zeros(len(table) - old, 1, dtype=table.dtype) for name, table in model.entity.items()}
@@ -142,7 +145,7 @@ def _loss(
     )
     some.num_entities = len(touched)
     asked: npt.NDArray[Any] = np.stack([places[..., 0], every[..., 1], places[..., 1]], axis=-1).astype(np.int64)
-    scores = some.score_triples(torch.from_numpy(asked.reshape(-1, 3))).reshape(asked.shape[:2])
+    scores = some.score_rows(torch.from_numpy(asked.reshape(-1, 3))).reshape(asked.shape[:2])
     losses, _ = loss_of(LOSSES[recipe.loss], recipe.margin, recipe.temperature, scores[:, 0], scores[:, 1:])
     losses.sum().backward()  # type: ignore[no-untyped-call]
     gradients = {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}

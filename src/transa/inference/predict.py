@@ -30,7 +30,7 @@ class Prediction:
     key, name
         The entity or relation that is the answer.
     score
-        The dissimilarity of the triple: lower is more plausible.
+        The dissimilarity of the triple: lower is more plausible. That of a directional model belongs to the side that is asked for.
     known
         Whether the graph holds the triple, in any split.
     probability
@@ -201,7 +201,10 @@ def _entities(
     found = []
     for row, entities in enumerate(answers):
         kept = entities >= 0
-        probabilities = trained.probabilities(np.repeat(relations[row], kept.sum()), scores[row, kept])
+        triples = np.repeat(ids[row : row + 1], kept.sum(), axis=0).astype(np.int32)
+        triples[:, 0 if side == "head" else 2] = entities[kept]
+        whole = trained.scores(triples) if trained.model.directional else scores[row, kept]
+        probabilities = trained.probabilities(triples[:, 1], whole)
         triple = [None if column == {"head": 0, "tail": 2}[side] else int(ids[row, column]) for column in range(3)]
         found.append(
             _answers(
@@ -219,7 +222,7 @@ def _entities(
 
 def _relations(trained: Trained, ids: npt.NDArray[Any], top: int, new_only: bool) -> Answers:
     """Answer (head, ?, tail) in the order of margins, since scores of two relations do not compare."""
-    triples = np.repeat(ids[None].astype(np.int32), trained.model.num_relations, axis=0)
+    triples = np.repeat(ids[None].astype(np.int32), trained.model.graph_relations, axis=0)
     triples[:, 1] = np.arange(len(triples))
     known = trained.facts.contains(triples)
     scores = trained.scores(triples)

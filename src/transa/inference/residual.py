@@ -85,6 +85,7 @@ def parts(model: Model, triple: Triples) -> Parts:
     shares: Values = model.parts(residual, relation).numpy()
     values, what = _weighed(model, residual)
     total = "the square of the score" if model.root else "the score"
+    total += " before biases" * model.biases + " in this direction" * model.directional
     return Parts(f"{what}; parts add up to {total}", values, shares, float(shares.sum()))
 
 

@@ -69,13 +69,17 @@ def best(
 
 
 def restricted(model: Model, entities: npt.NDArray[Any], relation: int) -> Model:
-    """Return the model with only some of its entities and one relation; their new ids are their positions, and 0."""
+    """Return the model with only some of its entities and one relation; their new ids are their positions, and 0.
+
+    The relation keeps its inverse if the model is directional.
+    """
     import torch
 
     some = copy(model)
-    for role, chosen in (("entity", np.asarray(entities, dtype=np.int64)), ("relation", np.array([relation]))):
+    edges = [relation, relation + model.graph_relations] if model.directional else [relation]
+    for role, chosen in (("entity", np.asarray(entities, dtype=np.int64)), ("relation", np.array(edges))):
         ids = torch.from_numpy(chosen)
         rows = Rows({name: table[ids.to(table.device)] for name, table in getattr(model, role).items()})
         setattr(some, role, rows)
-    some.num_entities, some.num_relations = len(entities), 1
+    some.num_entities, some.num_relations = len(entities), len(edges)
     return some

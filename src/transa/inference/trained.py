@@ -162,13 +162,13 @@ class Trained:
         return ()
 
     def scores(self, triples: Triples) -> npt.NDArray[np.float64]:
-        """Return the score of each triple: lower is more plausible."""
+        """Return the score of each triple: lower is more plausible. That of a directional model is the mean of both directions."""
         return finite_scores(self.model, triples)
 
     @cached_property
     def _usual(self) -> npt.NDArray[np.float64]:
         """Mean and standard deviation of the training scores of each relation."""
-        usual = np.array([[0.0], [1.0]]).repeat(self.model.num_relations, axis=1)
+        usual = np.array([[0.0], [1.0]]).repeat(self.model.graph_relations, axis=1)
         scores = self.scores(self.graph.train)
         for relation, rows in by_relation(self.graph.train):
             usual[:, relation] = scores[rows].mean(), max(float(scores[rows].std()), 1e-12)

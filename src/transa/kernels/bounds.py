@@ -11,8 +11,8 @@ from numba import njit
 
 from transa.kernels.by_class import by_class
 from transa.kernels.codes import L1
-from transa.kernels.exact import residuals_of, row_products, squared_extent
-from transa.kernels.rank_types import Factors, Full, Norm, Signed
+from transa.kernels.exact import residuals_of, row_products, squared_extent, weights_row
+from transa.kernels.rank_types import Factors, Full, Norm, Quadratic, Weighted
 from transa.kernels.scores import FAST
 
 #: Queries that go through the entities at the same time.
@@ -26,7 +26,7 @@ def slack_of(metric, vectors, query, row, relation, extent):
     """Bound the error of the scores, or bounds, of a query; of the full metric only what is not relative to the bounds themselves."""
 
 
-@slack_of.of(Norm, Factors, Signed)
+@slack_of.of(Norm, Weighted, Factors, Quadratic)
 def _score_slack(metric, vectors, query, row, relation, extent):
     return vectors.sum_error * extent
 
@@ -53,7 +53,7 @@ def room_for_upper(metric, lower):
     """Return where upper bounds are written: `lower` itself where scores are computed, not bounded."""
 
 
-@room_for_upper.of(Norm, Factors, Signed)
+@room_for_upper.of(Norm, Weighted, Factors, Quadratic)
 def _same_room(metric, lower):
     return lower
 
@@ -65,7 +65,10 @@ def _own_room(metric, lower):
 
 @by_class("metric")
 def products_of(metric, vectors, relation, begin, width):
-    """Return what all queries of a relation share of some entities x: of the signed metric W x and x^T W x, 2 k^2 operations each."""
+    """Return what all queries of a relation share of some entities x.
+
+    Of weighted squares, this is w.x^2 less the bias, 3 k operations each; of a quadratic form W x and x^T W x, 2 k^2 operations each.
+    """
 
 
 @products_of.of(Norm, Factors, Full)
@@ -73,8 +76,21 @@ def _no_products(metric, vectors, relation, begin, width):
     return None
 
 
-@products_of.of(Signed, fastmath=FAST)
-def _signed_products(metric, vectors, relation, begin, width):
+@products_of.of(Weighted, fastmath=FAST)
+def _weighted_products(metric, vectors, relation, begin, width):
+    table, entities, bias = metric.table, vectors.entities, metric.bias
+    own = weights_row(metric, relation)
+    found = np.empty(width, entities.dtype)
+    for x in range(width):
+        total = entities.dtype.type(0)
+        for i in range(entities.shape[1]):
+            total += table[own, i] * entities[begin + x, i] * entities[begin + x, i]
+        found[x] = total - bias[begin + x]
+    return found
+
+
+@products_of.of(Quadratic, fastmath=FAST)
+def _quadratic_products(metric, vectors, relation, begin, width):
     some = vectors.entities[begin : begin + width]
     bent = np.dot(some, metric.table[relation])
     return bent, row_products(bent, some)
@@ -111,6 +127,24 @@ def _bound_norm(metric, vectors, products, tile, space):
             lower[q, x], lower[q + 1, x], lower[q + 2, x], lower[q + 3, x] = a, b, c, d
 
 
+@bound.of(Weighted, fastmath=FAST)
+def _bound_weighted(metric, vectors, products, tile, space):
+    """Of queries q and entities x, ``w.q^2 - 2 (w q).x + [w.x^2 - bias]``."""
+    table, rounded, lower = metric.table, space.rounded, space.lower
+    own, count = weights_row(metric, tile.relation), tile.stop - tile.start
+    size = rounded.shape[1]
+    bent, squares = np.empty((count, size), rounded.dtype), np.zeros(count, rounded.dtype)
+    for q in range(count):
+        for i in range(size):
+            weighted = table[own, i] * rounded[q, i]
+            squares[q] += weighted * rounded[q, i]
+            bent[q, i] = -2 * weighted
+    crossed = np.dot(bent, vectors.entities[tile.begin : tile.begin + tile.width].T)
+    for q in range(count):
+        for x in range(tile.width):
+            lower[q, x] = squares[q] + crossed[q, x] + products[x]
+
+
 @bound.of(Factors, fastmath=FAST)
 def _bound_factors(metric, vectors, products, tile, space):
     table, entities, rounded, lower = metric.table, vectors.entities, space.rounded, space.lower
@@ -133,8 +167,8 @@ def _bound_factors(metric, vectors, products, tile, space):
                 lower[q, x] = total
 
 
-@bound.of(Signed, fastmath=FAST)
-def _bound_signed(metric, vectors, products, tile, space):
+@bound.of(Quadratic, fastmath=FAST)
+def _bound_quadratic(metric, vectors, products, tile, space):
     """Of queries q and entities x, ``q^T W q - 2 q.(W x) + x^T W x``."""
     rounded, lower = space.rounded, space.lower
     bent, own = products

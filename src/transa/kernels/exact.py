@@ -7,7 +7,7 @@ from numba import njit
 
 from transa.kernels.by_class import by_class
 from transa.kernels.codes import L1
-from transa.kernels.rank_types import Factors, Full, Norm, Signed
+from transa.kernels.rank_types import Factors, Full, Norm, Quadratic, Weighted
 from transa.kernels.scores import FAST
 
 
@@ -41,6 +41,23 @@ def _norm_score(metric, vectors, tile, space, row, entity):
     return total
 
 
+@njit(forceinline=True)
+def weights_row(metric, relation):
+    """Return the row of the weights of a relation."""
+    return min(relation, len(metric.table) - 1)
+
+
+@exact_score.of(Weighted)
+def _weighted_score(metric, vectors, tile, space, row, entity):
+    table, entities, query = metric.table, vectors.entities, space.query
+    own = weights_row(metric, tile.relation)
+    total = 0.0
+    for i in range(entities.shape[1]):
+        e = query[row, i] - np.float64(entities[entity, i])
+        total += np.float64(table[own, i]) * e * e
+    return total - np.float64(metric.bias[entity])
+
+
 @exact_score.of(Factors)
 def _factor_score(metric, vectors, tile, space, row, entity):
     table, entities, query, residual = metric.table, vectors.entities, space.query, space.scratch
@@ -63,8 +80,8 @@ def _full_score(metric, vectors, tile, space, row, entity):
     return _matrix_score(metric.table, vectors, tile, space, row, entity, True)
 
 
-@exact_score.of(Signed)
-def _signed_score(metric, vectors, tile, space, row, entity):
+@exact_score.of(Quadratic)
+def _quadratic_score(metric, vectors, tile, space, row, entity):
     return _matrix_score(metric.table, vectors, tile, space, row, entity, False)
 
 
@@ -108,7 +125,7 @@ def score_pairs(metric, vectors, tile, space, start, stop):
     """
 
 
-@score_pairs.of(Norm, Factors)
+@score_pairs.of(Norm, Weighted, Factors)
 def _score_singly(metric, vectors, tile, space, start, stop):
     rows, columns = space.pair_rows, space.pair_columns
     values = np.empty(stop - start, np.float64)
@@ -123,8 +140,8 @@ def _score_full(metric, vectors, tile, space, start, stop):
     return row_products(np.dot(residuals, space.precise), residuals)
 
 
-@score_pairs.of(Signed, fastmath=FAST)
-def _score_signed(metric, vectors, tile, space, start, stop):
+@score_pairs.of(Quadratic, fastmath=FAST)
+def _score_quadratic(metric, vectors, tile, space, start, stop):
     residuals = residuals_of(space.query, vectors, tile, space, start, stop, False)
     return row_products(np.dot(residuals, space.precise), residuals)
 
@@ -159,12 +176,12 @@ def room_for_matrix(metric):
     """Return where `weigh` writes a matrix."""
 
 
-@room_for_matrix.of(Norm, Factors)
+@room_for_matrix.of(Norm, Weighted, Factors)
 def _no_room(metric):
     return np.empty((0, 0), np.float64)
 
 
-@room_for_matrix.of(Full, Signed)
+@room_for_matrix.of(Full, Quadratic)
 def _room(metric):
     return np.empty((metric.table.shape[1], metric.table.shape[2]), np.float64)
 
@@ -174,12 +191,12 @@ def weigh(metric, relation, precise):
     """Write a relation's matrix in double precision, and return what `extent_of` needs to know of it: k^2 operations."""
 
 
-@weigh.of(Norm, Factors)
+@weigh.of(Norm, Weighted, Factors)
 def _weigh_nothing(metric, relation, precise):
     return 0.0
 
 
-@weigh.of(Full, Signed)
+@weigh.of(Full, Quadratic)
 def _weigh_matrix(metric, relation, precise):
     table = metric.table
     for i in range(len(precise)):
@@ -220,6 +237,17 @@ def _norm_extent(metric, vectors, query, row, relation, heaviest):
     return total
 
 
+@extent_of.of(Weighted)
+def _weighted_extent(metric, vectors, query, row, relation, heaviest):
+    table, reach = metric.table, vectors.reach
+    own = weights_row(metric, relation)
+    total = metric.bias_reach
+    for i in range(query.shape[1]):
+        e = abs(query[row, i]) + reach[i]
+        total += abs(table[own, i]) * e * e
+    return total
+
+
 @extent_of.of(Factors)
 def _factor_extent(metric, vectors, query, row, relation, heaviest):
     table, reach = metric.table, vectors.reach
@@ -241,8 +269,8 @@ def _full_extent(metric, vectors, query, row, relation, heaviest):
     return heaviest * squared_extent(vectors, query, row)
 
 
-@extent_of.of(Signed)
-def _signed_extent(metric, vectors, query, row, relation, heaviest):
+@extent_of.of(Quadratic)
+def _quadratic_extent(metric, vectors, query, row, relation, heaviest):
     return 4 * heaviest * squared_extent(vectors, query, row)
 
 

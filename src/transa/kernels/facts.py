@@ -122,6 +122,8 @@ def corrupt_one(bits, relation, head_start, head_stop, tail_start, tail_stop, ca
         first_head, first_tail = candidates.head_offsets[relation], candidates.tail_offsets[relation]
         free_heads = candidates.head_offsets[relation + 1] - first_head - (head_stop - head_start)
         free_tails = candidates.tail_offsets[relation + 1] - first_tail - (tail_stop - tail_start)
+        if candidates.head_probability[relation] == 0:  # heads stay
+            free_heads = 0
         at_head = replace_head if (free_heads > 0 and free_tails > 0) else free_heads > 0
         if at_head:
             place = absent(candidates.head_places, head_start, head_stop, below(bits, free_heads))

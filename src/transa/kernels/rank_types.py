@@ -18,8 +18,24 @@ class Norm(NamedTuple):
     kind: int
 
 
+class Weighted(NamedTuple):
+    """Weighted squares, less a bias: a residual e of query and entity x scores ``sum w e^2 - bias[x]``.
+
+    Attributes
+    ----------
+    table
+        Of shape (relations, k): w of each relation, of any sign. With one row, it is that of all relations.
+    bias, bias_reach
+        The bias of each entity, and the largest absolute value among them.
+    """
+
+    table: npt.NDArray[Any]
+    bias: npt.NDArray[Any]
+    bias_reach: float
+
+
 class Factors(NamedTuple):
-    """A diagonal or low-rank metric: a residual e scores ``sum d e^2 + sum_m (u_m.|e|)^2``.
+    """A low-rank metric: a residual e scores ``sum d e^2 + sum_m (u_m.|e|)^2``.
 
     Attributes
     ----------
@@ -47,8 +63,8 @@ class Full(NamedTuple):
     ranges: npt.NDArray[np.float64]
 
 
-class Signed(NamedTuple):
-    """A metric on the residual itself (Adaptive Metric): e scores ``e^T W e``.
+class Quadratic(NamedTuple):
+    """A metric on the residual itself and not on its absolute values (Adaptive Metric): e scores ``e^T W e``.
 
     Attributes
     ----------
@@ -59,7 +75,7 @@ class Signed(NamedTuple):
     table: npt.NDArray[Any]
 
 
-Metric: TypeAlias = Norm | Factors | Full | Signed
+Metric: TypeAlias = Norm | Weighted | Factors | Full | Quadratic
 
 
 class Vectors(NamedTuple):
@@ -93,7 +109,7 @@ class Questions(NamedTuple):
     offsets
         Query q has the levels ``offsets[q]`` to ``offsets[q + 1]``: scores that decide. See `transa.kernels.reducers`.
     tasks
-        Task i is queries ``tasks[i]`` to ``tasks[i + 1]``; with a metric, they have one relation.
+        Task i is queries ``tasks[i]`` to ``tasks[i + 1]``; with metrics of relations, they have one relation.
     order, shares
         Thread i does the tasks ``order[shares[i]:shares[i + 1]]``.
     """

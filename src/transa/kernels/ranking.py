@@ -6,12 +6,15 @@ together with a limit of its rounding error (`slack`), and only entities that st
 
 Per entity and query this costs, with k dimensions,
 
-- 3 k operations for L1, 3 k for (squared) L2, 4 k for a diagonal metric;
+- 3 k operations for L1 and L2;
+- 2 k for weighted squares (diagonal and signed metrics, squared L2, with or without biases), which are a matrix product,
+  ``sum w e^2 = w.q^2 - 2 (w q).x + w.x^2``, and 3 k for the w.x^2 of each relation and entity;
+- 4 k for a low-rank metric, and 3 k more for each of its vectors;
 - 6 k for the full metric, from its leading eigenpair: with a = |e|, eigenvalues l_i and eigenvectors u_i,
   ``a^T W a = l_1 (u_1.a)^2 + rest``, and the rest lies between the smallest and the largest of the other eigenvalues times
   ``|a|^2 - (u_1.a)^2``. What stays open (a few percent) is bounded again with `transa.kernels.spectra.AXES` eigenvectors, and then (a
   few in a thousand) computed, each time as matrix products;
-- 2 k for the signed metric (Adaptive Metric), since ``e^T W e = q^T W q - 2 q.(W x) + x^T W x`` is a matrix product too, and
+- 2 k for a quadratic form (Adaptive Metric), since ``e^T W e = q^T W q - 2 q.(W x) + x^T W x`` is a matrix product too, and
   2 k^2 for the W x of each relation and entity.
 
 One scan does this for whatever is made of the scores (`transa.kernels.reducers`). Entities pass in chunks that stay in the cache,
@@ -27,7 +30,19 @@ from transa.kernels.bounds import bound, bound_by_axes, bound_by_metric, product
 from transa.kernels.by_class import by_class
 from transa.kernels.cache import kernel
 from transa.kernels.exact import extent_of, fill_queries, room_for_matrix, weigh
-from transa.kernels.rank_types import Factors, Full, Known, Metric, Norm, Questions, Signed, Space, Tile, Vectors
+from transa.kernels.rank_types import (
+    Factors,
+    Full,
+    Known,
+    Metric,
+    Norm,
+    Quadratic,
+    Questions,
+    Space,
+    Tile,
+    Vectors,
+    Weighted,
+)
 from transa.kernels.reducers import Counting, Keeping, enter, keep_open, list_open, narrow, settle
 from transa.kernels.scores import FAST
 
@@ -125,7 +140,7 @@ def _refine(metric, vectors, questions, tile, space, reducer):
     """Narrow the bounds of pairs that are open, and return how many of them were scored in full."""
 
 
-@_refine.of(Norm, Factors, Signed)
+@_refine.of(Norm, Weighted, Factors, Quadratic)
 def _refine_nothing(metric, vectors, questions, tile, space, reducer):
     return 0
 

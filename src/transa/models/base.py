@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from transa.models.residual_model import ResidualModel
 
 Array = npt.NDArray[Any]
+#: Rows of ids, in torch or in numpy.
+AnyTriples = TypeVar("AnyTriples", Tensor, npt.NDArray[Any])
 #: Gradients with respect to heads, tails and each table of the relation.
 Gradients = tuple[Array, Array, dict[str, Array]]
 #: Scores of some triples, and the function that turns the loss's derivatives with respect to them into gradients.
@@ -63,13 +65,13 @@ class MetricRules:
     absolute
         Whether W_r weighs the absolute values of the residual's entries, or the entries themselves.
     clip
-        What the recipe's `metric_clip` sets to 0: negative ``"entries"`` of W_r, or its negative ``"eigenvalues"``.
+        What the recipe's `metric_clip` sets to 0: negative ``"entries"`` of W_r, its negative ``"eigenvalues"``, or nothing (None).
     closed_form
         Whether a closed form gives W_r (`metric_update` "epoch" or "end"). Every metric can be learned by gradient.
     """
 
     absolute: bool
-    clip: Literal["entries", "eigenvalues"]
+    clip: Literal["entries", "eigenvalues"] | None
     closed_form: bool = True
 
 
@@ -82,7 +84,7 @@ class Model:
     Parameters
     ----------
     num_entities, num_relations
-        The sizes of the vocabularies.
+        The sizes of the vocabularies; of a directional model, twice as many relations as the graph has.
     dim
         The dimension k of the vectors.
 
@@ -124,9 +126,12 @@ class Model:
     translates: ClassVar[bool] = False
     #: The relation's tables that translate. With zeros in their place, the score is the distance of two entities as the relation sees
     #: it. None where that is no distance.
-    translation: ClassVar[tuple[str, ...] | None] = None
-    #: Whether relations have tables of their own for questions that ask for heads.
+    translation: tuple[str, ...] | None = None
+    #: Whether relations have parameters of their own for each direction: with m relations in the graph, row r of their tables answers
+    #: (h, r, ?), and row r + m answers (?, r, t), as the tails of (t, r + m, ?). `transa.training.Recipe.build_model` sets it.
     directional: bool = False
+    #: Whether entities have biases (the table ``entity.bias``), which are subtracted from the score.
+    biases: bool = False
     #: Whether the score is the square root of what the `parts` of a residual add up to.
     root: bool = False
 
@@ -248,8 +253,25 @@ class Model:
         """Return the first values of a table."""
         return (torch.rand(shape, generator=generator) * 2 - 1) * width
 
+    @property
+    def graph_relations(self) -> int:
+        """The number of relations of the graph: of a directional model, half of those that have parameters."""
+        return self.num_relations // 2 if self.directional else self.num_relations
+
+    def inverted(self, triples: AnyTriples) -> AnyTriples:
+        """Return triples (h, r, t) as (t, r + m, h), by which a directional model answers for their heads."""
+        found = triples[:, [2, 1, 0]]
+        found[:, 1] += self.graph_relations
+        return found
+
     def score_triples(self, triples: Tensor) -> Tensor:
-        """Return the score of each row of (head, relation, tail) ids."""
+        """Return the score of each row of (head, relation, tail) ids; of a directional model, the mean of both directions."""
+        if not self.directional:
+            return self.score_rows(triples)
+        return (self.score_rows(triples) + self.score_rows(self.inverted(triples))) / 2
+
+    def score_rows(self, triples: Tensor) -> Tensor:
+        """Return the score of each row of ids, the relation being a row of its tables: one direction of a directional model."""
         if not self.grouped:
             head, relation, tail = triples.unbind(1)
             return self.score(
@@ -311,7 +333,8 @@ class Model:
 
     def __repr__(self) -> str:
         chosen = "".join(f", {option}={getattr(self, option)!r}" for option in self.options)
-        return f"{type(self).__name__}({self.num_entities:,} entities, {self.num_relations:,} relations, dim={self.dim}{chosen})"
+        chosen += ", directional" if self.directional else ""
+        return f"{type(self).__name__}({self.num_entities:,} entities, {self.graph_relations:,} relations, dim={self.dim}{chosen})"
 
 
 def check_choice(field: str, value: Any, choices: tuple[Any, ...]) -> None:

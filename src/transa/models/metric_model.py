@@ -21,14 +21,18 @@ class MetricModel(ResidualModel):
     ----------
     root
         Score with the square root.
+    biases
+        Whether entities have biases.
     """
 
     options: ClassVar[tuple[str, ...]] = ("root",)
     grouped = True
     metric_rules: MetricRules
 
-    def __init__(self, num_entities: int, num_relations: int, dim: int = 50, root: bool = False) -> None:
-        super().__init__(num_entities, num_relations, dim, root=root)
+    def __init__(
+        self, num_entities: int, num_relations: int, dim: int = 50, root: bool = False, biases: bool = False
+    ) -> None:
+        super().__init__(num_entities, num_relations, dim, root=root, biases=biases)
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
         """Add the metric to the vector."""
@@ -57,6 +61,6 @@ class MetricModel(ResidualModel):
 
     def plain(self, norm: int | None = None) -> TransE:
         """Return a TransE that shares the tables, by default with the L2 norm: it is the root of the score for W_r = I."""
-        plain = TransE(self.num_entities, self.num_relations, self.dim, norm=norm or 2)
-        plain.entity, plain.relation = self.entity, self.relation
+        plain = TransE(self.num_entities, self.num_relations, self.dim, norm=norm or 2, biases=self.biases)
+        plain.entity, plain.relation, plain.directional = self.entity, self.relation, self.directional
         return plain

@@ -12,13 +12,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from transa.errors import InputError
 from transa.models.algebra import square_root
 from transa.models.base import Array, Kernel, MetricRules, Rows, check_choice
 from transa.models.linearised import Linearised, RelationRows, linearise_squares, scores_of_squares
 from transa.models.metric_model import MetricModel
 from transa.models.transe import TransE
 
-Metric = Literal["full", "lowrank", "diagonal"]
+Metric = Literal["full", "lowrank", "diagonal", "signed"]
 
 
 class TransA(MetricModel):
@@ -35,19 +36,22 @@ class TransA(MetricModel):
     metric
         How W_r is held. ``"full"``: k x k, as in the paper, from its closed form. ``"lowrank"``: diag(d) + sum_m u_m u_m^T with
         d, u_m >= 0, which is non-negative and positive semi-definite by construction and costs k (1 + rank) instead of k^2.
-        ``"diagonal"``: diag(d).
+        ``"diagonal"``: diag(d). ``"signed"``: diag(d) where d may be negative, as W_r may be in the authors' program, which does not
+        clip it. Then f_r orders triples but is no distance: it may be negative, and has no root.
     rank
         The number of u_m.
     root
         Score with N_r in place of f_r.
+    biases
+        Subtract from the score a bias of the head and one of the tail, which are learned.
     """
 
     name = "transa"
     label = "TransA"
     formula = "|h + r - t|^T W_r |h + r - t|"
-    size = "n k + m (k + k^2); lowrank n k + m k (2 + rank), diagonal n k + 2 m k"
-    cost = "k^2; lowrank k (1 + rank), diagonal k"
-    options = ("metric", "rank", "root")
+    size = "n k + m (k + k^2); lowrank n k + m k (2 + rank), diagonal or signed n k + 2 m k"
+    cost = "k^2; lowrank k (1 + rank), diagonal or signed k"
+    options = ("metric", "rank", "root", "biases")
     metric_rules = MetricRules(absolute=True, clip="entries")
 
     def __init__(
@@ -58,23 +62,29 @@ class TransA(MetricModel):
         metric: Metric = "full",
         rank: int = 1,
         root: bool = False,
+        biases: bool = False,
     ) -> None:
-        super().__init__(num_entities, num_relations, dim, root)
-        check_choice("metric", metric, ("full", "lowrank", "diagonal"))
+        super().__init__(num_entities, num_relations, dim, root, biases)
+        check_choice("metric", metric, ("full", "lowrank", "diagonal", "signed"))
         self.metric = metric
         self.rank = rank if metric == "lowrank" else 0
         self.grouped = metric == "full"
         self.metric_rules = replace(self.metric_rules, closed_form=metric == "full")
+        if metric == "signed":
+            if root:
+                raise InputError("root: f_r may be negative with a signed metric and has no root; expected root=false")
+            self.metric_rules = replace(self.metric_rules, clip=None)
+            self.translation = None  # what is left of f_r without a translation is no distance
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
         """Add the metric: k x k, or d and the u_m as rows."""
         return super().relation_tables() | {"metric": (self.dim if self.metric == "full" else 1 + self.rank, self.dim)}
 
     def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
-        """Full and diagonal metrics start as the identity; a low-rank one as the squared L1 norm, further u_m near 0."""
+        """Full, diagonal and signed metrics start as the identity; a low-rank one as the squared L1 norm, further u_m near 0."""
         if table != "metric" or self.metric == "full":
             return super().start(table, shape, width, generator)
-        if self.metric == "diagonal":
+        if self.metric != "lowrank":
             return torch.ones(shape)
         start = torch.rand(shape, generator=generator) * 0.01
         start[:, 0] = 0
@@ -101,7 +111,8 @@ class TransA(MetricModel):
 
     def kernel(self) -> Kernel:
         """Return the kernel of the metric."""
-        return Kernel({"full": "full", "lowrank": "low_rank", "diagonal": "diagonal"}[self.metric], self.root)
+        scores = {"full": "full", "lowrank": "low_rank", "diagonal": "diagonal", "signed": "diagonal"}
+        return Kernel(scores[self.metric], self.root)
 
     @property
     def linear(self) -> bool:

@@ -28,6 +28,8 @@ class TransM(TransE):
     ----------
     norm
         1 or 2.
+    squared
+        Weigh the square of the L2 norm.
     """
 
     name = "transm"
@@ -35,6 +37,7 @@ class TransM(TransE):
     formula = "w_r |h + r - t|, w_r = 1 / log(hpt_r + tph_r)"
     size = "n k + m (k + 1)"
     cost = "k"
+    options = ("norm", "squared")
     fixed = ("relation.weight",)
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:

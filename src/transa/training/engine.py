@@ -68,6 +68,7 @@ def choose_engine(
     InputError
         If the requested engine cannot train this model or recipe.
     """
+    graph = training_graph(graph, recipe)
     if recipe.solver == "als":
         from transa.training.als_engine import ALSEngine
 
@@ -123,6 +124,11 @@ def choose_engine(
     return RowEngine(model, graph, recipe, score, root=kernel.root, lock_free=lock_free)
 
 
+def training_graph(graph: KnowledgeGraph, recipe: Recipe) -> KnowledgeGraph:
+    """Return the graph whose triples are trained: with all inverses, if the model is directional."""
+    return graph.with_inverses() if recipe.directional else graph
+
+
 def training_model(model: Model, recipe: Recipe) -> Model:
     """Return the model whose score trains the vectors: the model itself, or its counterpart without the metric."""
     return (model.plain(norm=1) if recipe.training_score == "l1" else None) or model
@@ -138,6 +144,8 @@ def why_not_numba(model: Model, recipe: Recipe, device: str) -> str:
         )
     if recipe.shared_negatives:
         return "compiled kernels do not share negatives"
+    if model.biases:
+        return "compiled kernels do not train the biases of entities"
     if model.kernel() is None and not model.analytic_gradients:
         return f"there is no compiled kernel for {model.name}"
     if model.grouped and recipe.learns_metric:

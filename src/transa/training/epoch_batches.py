@@ -55,7 +55,7 @@ class EpochBatches:
 
     def __init__(self, graph: KnowledgeGraph, recipe: Recipe, *, grouped: bool, batch_size: int | None = None) -> None:
         self.corruptor = Corruptor(
-            graph.training_facts, recipe.sampling, recipe.seed, typed=recipe.candidates == "typed"
+            graph.training_facts, recipe.replaced, recipe.seed, typed=recipe.candidates == "typed"
         )
         self.seed = recipe.seed
         self.batch_size = batch_size or recipe.batch_size

@@ -33,10 +33,11 @@ def training_memory(graph: KnowledgeGraph, recipe: Recipe, options: Options) -> 
     width = 8 if recipe.precision == "float64" else 4
     tables = sum(map(prod, model.shapes().values())) * width
     state = 0 if recipe.solver == "als" else _state(model, recipe) * width
+    trained = len(graph.train) * (2 if recipe.directional else 1)
     indexed = len(graph.train) + (len(graph.valid) if recipe.validate_every else 0)
     lasting = {
-        "graph": graph_bytes(graph) + FACT * (len(graph.train) + bool(recipe.validate_every) * indexed),
-        "order of an epoch": TRAINED * len(graph.train),
+        "graph": graph_bytes(graph) + FACT * (trained + bool(recipe.validate_every) * indexed),
+        "order of an epoch": TRAINED * trained,
         "tables": tables,
         "optimiser": state,
         "batch": _batch(model, graph, recipe, options, width),

@@ -32,11 +32,20 @@ class Recipe(BaseModel):
     model: str = Field("transa", description="The model; `transa models` lists them.")
     dim: Count = Field(50, description="Dimension k of the vectors.")
     norm: Literal[1, 2] = Field(1, description="L1 or L2 (transe, transm, transh, transr, ctransr, se).")
-    metric: Literal["full", "lowrank", "diagonal"] = Field("full", description="How TransA stores W_r.")
+    squared: bool = Field(False, description="Score with the square of the L2 norm (transe, transm).")
+    metric: Literal["full", "lowrank", "diagonal", "signed"] = Field(
+        "full", description="How TransA stores W_r; a signed one is diagonal and may be negative."
+    )
     rank: Count = Field(1, description="Number of vectors u_m of a low-rank metric.")
     root: bool = Field(
         False,
         description="Score with the square root of f_r: N_r (transa, adaptive_metric), or L2 (transh, transr, ctransr).",
+    )
+    biases: bool = Field(False, description="Subtract learned biases of head and tail from the score (transe, transa).")
+    directional: bool = Field(
+        False,
+        description="Give relations vectors, metrics and other parameters of their own for questions about heads; "
+        "negatives then replace the tail, whatever `sampling` says.",
     )
     relation_dim: Count | None = Field(
         None, description="Dimension d of a relation's space; by default dim (transr, ctransr)."
@@ -90,15 +99,16 @@ class Recipe(BaseModel):
     cubic_penalty: NotNegative = Field(
         0.0, description="Weight of the cubed absolute entries of the vectors of each positive (negatives 'all')."
     )
-    sampling: Literal["bern", "uniform"] = Field(
-        "bern", description="How to choose the side that is replaced in a negative."
+    sampling: Literal["bern", "uniform", "tail"] = Field(
+        "bern", description="How to choose the side that is replaced in a negative; 'tail': never the head."
     )
     candidates: Literal["all", "typed"] = Field(
         "all", description="Entities that may replace it: all, or those seen on that side of the relation."
     )
     shared_negatives: bool = Field(
         False,
-        description="Draw the same negatives for all positives of a batch, on both sides; matrix products can score hundreds.",
+        description="Draw the same negatives for all positives of a batch, on both sides (or for tails alone); "
+        "matrix products can score hundreds.",
     )
     penalty: NotNegative = Field(0.0, description="C: weight of the squared norms of entity and relation vectors.")
     penalty_rows: Literal["touched", "all"] = Field(
@@ -199,9 +209,10 @@ class Recipe(BaseModel):
         rules = self.build_model(0, 0).metric_rules
         if rules is not None and not rules.closed_form and self.metric_update in ("epoch", "end"):
             raise ValueError(f"metric_update: a {self.metric} metric has no closed form; expected 'gradient' or 'none'")
-        if self.shared_negatives and (self.sampling != "uniform" or self.candidates != "all"):
+        if self.shared_negatives and (self.replaced == "bern" or self.candidates != "all"):
             raise ValueError(
-                "shared_negatives: they replace both sides alike; expected sampling 'uniform' and candidates 'all'"
+                "shared_negatives: they replace both sides alike, or tails alone; "
+                "expected sampling 'uniform' or 'tail' and candidates 'all'"
             )
         if self.negatives == "all" and self.loss != "softmax":
             raise ValueError("negatives: 'all' goes with the loss 'softmax'")
@@ -229,10 +240,18 @@ class Recipe(BaseModel):
         """Whether W_r is learned by gradient."""
         return self.has_metric and self.metric_update == "gradient"
 
+    @property
+    def replaced(self) -> Literal["bern", "uniform", "tail"]:
+        """Which side negatives replace: as `sampling` says, or the tail if the model is directional."""
+        return "tail" if self.directional else self.sampling
+
     def build_model(self, num_entities: int, num_relations: int) -> Model:
-        """Return the model with its options, without tables yet."""
+        """Return the model with its options, without tables yet, for a graph of so many entities and relations."""
         options = {name: getattr(self, name) for name in MODELS[self.model].options}
-        return build(self.model, num_entities, num_relations, self.dim, **options)
+        rows = 2 * num_relations if self.directional else num_relations
+        model = build(self.model, num_entities, rows, self.dim, **options)
+        model.directional = self.directional
+        return model
 
     def learning_rate_factor(self, epoch: int) -> float:
         """Return the factor on all learning rates in an epoch (from 1)."""

@@ -14,9 +14,12 @@ class Settings(TypedDict, total=False):
 
     # the model
     norm: Literal[1, 2]
-    metric: Literal["full", "lowrank", "diagonal"]
+    squared: bool
+    metric: Literal["full", "lowrank", "diagonal", "signed"]
     rank: int
     root: bool
+    biases: bool
+    directional: bool
     relation_dim: int | None
     hidden: int | None
     factors: int
@@ -35,7 +38,7 @@ class Settings(TypedDict, total=False):
     label_smoothing: float
     dropout: float
     cubic_penalty: float
-    sampling: Literal["bern", "uniform"]
+    sampling: Literal["bern", "uniform", "tail"]
     candidates: Literal["all", "typed"]
     shared_negatives: bool
     penalty: float

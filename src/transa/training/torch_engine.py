@@ -106,7 +106,10 @@ class TorchEngine:
         return float(total.detach()), int(violating.sum())
 
     def _shared_batch(self, batch: Batch, learning_rate_factor: float) -> tuple[float, int]:
-        """Train a batch whose positives share their negatives, on both sides; known triples among the negatives do not count."""
+        """Train a batch whose positives share their negatives, on both sides or for tails alone.
+
+        Known triples among the negatives do not count.
+        """
         recipe, size = self.recipe, batch.stop - batch.start
         triples = self.epoch_batches.triples[batch.start : batch.stop]
         drawn, known = self.epoch_batches.share(batch, recipe.drawn_negatives)
@@ -123,11 +126,14 @@ class TorchEngine:
         heads, tails, others = heads.unsqueeze(1), tails.unsqueeze(1), others.unsqueeze(0)
         positive, excess = self._scores(batch, leaves, heads, relations, tails, soft=True)
         total, violating = positive.new_zeros(()), 0
-        for ends, hidden in (((others, tails), known[0]), ((heads, others), known[1])):
+        sides = [((heads, others), known[1])]
+        if recipe.replaced != "tail":
+            sides.insert(0, ((others, tails), known[0]))
+        for ends, hidden in sides:
             scores, _ = self._scores(batch, leaves, ends[0], relations, ends[1])
             scores = scores.masked_fill(torch.from_numpy(hidden).to(self.device), FAR)
             losses, violations = loss_of(LOSSES[recipe.loss], recipe.margin, recipe.temperature, positive[:, 0], scores)
-            total = total + losses.sum() / 2
+            total = total + losses.sum() / len(sides)
             violating += int(violations.sum())
         if excess is not None:
             total = total + recipe.soft_penalty * excess.sum()
@@ -135,7 +141,7 @@ class TorchEngine:
         self._steps += 1
         for role, ids in touched.items():
             self._step(role, slice(None) if ids is None else ids, slice(None), leaves[role], learning_rate_factor)
-        return float(total.detach()), violating // 2
+        return float(total.detach()), violating // len(sides)
 
     def _leave_out(self, gradient: Tensor) -> Tensor:
         """Set negligible derivatives with respect to the scores of negatives to 0."""
@@ -170,7 +176,7 @@ class TorchEngine:
         `heads` and `tails` are of shape (rows, K), (rows, 1) or (1, K).
         """
         entity, relation = leaves["entity"], leaves["relation"]
-        head, tail = (Rows({name: embedding(at, table) for name, table in entity.items()}) for at in (heads, tails))
+        head, tail = (Rows({name: _rows(table, at) for name, table in entity.items()}) for at in (heads, tails))
         if self.model.grouped:
             sizes = np.diff(batch.groups).tolist()
             ones = [
@@ -228,6 +234,11 @@ class TorchEngine:
         for name in self._first:
             self._first[name] = state[f"first.{name}"].to(self.device)
             self._second[name] = state[f"second.{name}"].to(self.device)
+
+
+def _rows(table: Tensor, ids: Tensor) -> Tensor:
+    """Return rows of a table, whose gradient is summed faster by `embedding`; this takes no table of single numbers."""
+    return embedding(ids, table) if table.dim() > 1 else table[ids]
 
 
 def _split(rows: Rows, sizes: list[int]) -> list[Rows]:

@@ -15,7 +15,7 @@ from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.kernels.threads import set_threads
 from transa.models import Model
-from transa.training.engine import Engine, choose_engine, training_model
+from transa.training.engine import Engine, choose_engine, training_graph, training_model
 from transa.training.metric import update_metric
 from transa.training.optimizers import constrain
 from transa.training.progress import Options, Progress, Stopped, TrainingError
@@ -136,7 +136,7 @@ class Trainer:
         self.model.entity.vector.copy_(vectors.entity.vector)
         width = min(recipe.dim, self.model.relation.vector.shape[1])
         self.model.relation.vector[:, :width] = vectors.relation.vector[:, :width]
-        self.model.adapt(self.graph, recipe.seed)
+        self.model.adapt(training_graph(self.graph, recipe), recipe.seed)
         self.seconds += first.seconds
         self.warm_start = {
             "model": "transe",
@@ -305,7 +305,7 @@ def start_model(graph: KnowledgeGraph, recipe: Recipe) -> Model:
         if recipe.metric_scale == "trace":
             model.relation.metric.mul_(recipe.metric_trace)
     if not recipe.warm_epochs:  # a warm start adapts the model once it has the vectors
-        model.adapt(graph, recipe.seed)
+        model.adapt(training_graph(graph, recipe), recipe.seed)
     return model
 
 

@@ -50,8 +50,8 @@ def _draw_panel(axes: Axes, panel: Panel, question: Question, letter: str) -> No
     grid = np.stack(np.meshgrid(*sides), axis=-1)
     height = panel.in_plane(grid.reshape(-1, 2)).reshape(grid.shape[:2])
     border = panel.plane_separation.threshold
-    if border > 0:
-        levels = border * STEPS ** (2 if panel.potential.is_squared(panel.axes.shape[1]) else 1)
+    if border > 0 or height.min() < border < 0:  # scores below 0 are those of a signed metric
+        levels = np.sort(border * STEPS ** (2 if panel.potential.is_squared(panel.axes.shape[1]) else 1))
         axes.contour(*sides, height, levels=levels, colors=GREY, linewidths=0.6, alpha=0.7)
         axes.contour(*sides, height, levels=[border], colors=GREEN, linewidths=1.8)
     draw_tails(axes, panel.positions, question)
