@@ -58,5 +58,5 @@ class MetricModel(ResidualModel):
     def plain(self, norm: int | None = None) -> TransE:
         """Return a TransE that shares the tables, by default with the L2 norm: it is the root of the score for W_r = I."""
         plain = TransE(self.num_entities, self.num_relations, self.dim, norm=norm or 2)
-        plain.entity, plain.relation = self.entity, self.relation
+        plain.entity, plain.relation, plain.loop_free = self.entity, self.relation, self.loop_free
         return plain
