@@ -12,6 +12,7 @@ import torch
 
 from transa import load_model
 from transa.data import KnowledgeGraph
+from transa.errors import InputError
 from transa.inference import Question, Trained, answer, check, discover, doubtful, explain, export, extend
 from transa.models import build
 from transa.training import RunFolder, recipe_from
@@ -80,9 +81,7 @@ def test_check_calls_a_barred_loop_false_and_says_why(valid: bool) -> None:
     known, new, other, same = found.checked
     for barred in (known, new):
         assert (barred.decision, barred.probability, barred.score) == (False, 0.0, 0.0)
-        assert (
-            barred.note == "an entity is no answer to itself in near: train has 1 such triples among 7 of this relation"
-        )
+        assert barred.note == "an entity is no answer to itself in near (loops in train: 1 of 7 triples)"
     assert (known.known, new.known) == (True, False)
     assert other.note is None and same.note is None
     assert (same.decision, same.probability is None) == ((True, False) if valid else (None, True))
@@ -117,11 +116,11 @@ def test_a_rare_loop_of_train_is_the_most_doubtful_fact() -> None:
 
 
 def test_parts_of_a_search_with_the_prior_are_not_taken_for_one_without(tmp_path: Path) -> None:
-    from transa.errors import InputError
-
-    discover(trained(), parts=tmp_path / "parts")
-    with pytest.raises(InputError, match="another model"):
-        discover(trained(), parts=tmp_path / "parts", loop_prior=False)
+    for prior in (True, False):
+        parts = tmp_path / str(prior)
+        discover(trained(prior=prior), parts=parts)
+        with pytest.raises(InputError, match="another model or of other settings"):
+            discover(trained(prior=prior), parts=parts, loop_prior=False)
 
 
 def test_the_prior_is_saved_exported_and_kept_by_growing(tmp_path: Path) -> None:

@@ -165,6 +165,8 @@ class FinishedParts:
 
     def __init__(self, path: Path, trained: Trained, top: int, each: int) -> None:
         header = {"discover": 1, "model": trained.fingerprint, "top": top, "each": each}
+        if not trained.loop_prior:
+            header["loop_prior"] = False
         self._done: dict[str, list[Found]] = {}
         self.path = path
         try:

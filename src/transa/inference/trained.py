@@ -138,8 +138,8 @@ class Trained:
         """Say in words why the loop prior bars the loops of a relation."""
         loops, triples = (int(counts[relation]) for counts in self._loops)
         return (
-            f"an entity is no answer to itself in {self.graph.relations[relation]}: "
-            f"train has {loops:,} such triples among {triples:,} of this relation"
+            f"an entity is no answer to itself in {self.graph.relations[relation]} "
+            f"(loops in train: {loops:,} of {triples:,} triples)"
         )
 
     @cached_property
