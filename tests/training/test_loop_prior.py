@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,10 @@ from transa.models.loop_prior import loop_free_relations
 from transa.training import Options, RunFolder, Stopped, Trainer, load_recipe, recipe_from
 from transa.training.trainer import start_model
 
-UMLS = transa.load("umls")
+#: UMLS has no loops; here its first relation has many.
+_UMLS = transa.load("umls")
+_LOOPS = np.array([(entity, 0, entity) for entity in range(50)], np.int32)
+UMLS = replace(_UMLS, train=np.concatenate([_UMLS.train, _LOOPS]))
 
 
 @given(

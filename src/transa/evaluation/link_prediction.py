@@ -163,8 +163,10 @@ def link_prediction(
         asked += len(queries)
         rescored += found.rescored
     share = rescored / max(asked * entities, 1)
-    plain = LinkPrediction(triples, entities, *counts[:4], counts[6], asked, share)
-    return _with_prior(plain, counts[4:6], ranker.model, known) if ranker.has_prior else plain
+    better, equal, known_better, known_equal, barred_better, barred_equal, others = counts
+    plain = LinkPrediction(triples, entities, better, equal, known_better, known_equal, others, asked, share)
+    barred = np.stack([barred_better, barred_equal])
+    return _with_prior(plain, barred, ranker.model, known) if ranker.has_prior else plain
 
 
 def _with_prior(

@@ -46,4 +46,5 @@ def barred_answers(
 
 def barred_triples(model: Model, triples: Triples) -> npt.NDArray[np.bool_]:
     """Tell which triples are loops that the prior bars."""
-    return (triples[:, 0] == triples[:, 2]) & is_loop_free(model, triples[:, 1])
+    found: npt.NDArray[np.bool_] = (triples[:, 0] == triples[:, 2]) & is_loop_free(model, triples[:, 1])
+    return found
