@@ -223,6 +223,7 @@ class Estimator:
         seed: int = 0,
         chunk: int | None = None,
         callback: Callable[[int], None] | None = None,
+        loop_prior: bool = True,
     ) -> Evaluation:
         """Rank the head and the tail of each true triple of a split among all entities.
 
@@ -230,11 +231,21 @@ class Estimator:
         ----------
         graph
             By default the graph that the model was trained on; any other must have the same entities and relations.
-        split, known, limit, seed, chunk, callback
+        split, known, limit, seed, chunk, callback, loop_prior
             See `transa.evaluation.evaluate`.
         """
         chosen = self.graph_ if graph is None else graph
-        return evaluate(self.model_, chosen, split, known=known, limit=limit, seed=seed, chunk=chunk, callback=callback)
+        return evaluate(
+            self.model_,
+            chosen,
+            split,
+            known=known,
+            limit=limit,
+            seed=seed,
+            chunk=chunk,
+            callback=callback,
+            loop_prior=loop_prior,
+        )
 
     def classify(
         self,
@@ -268,6 +279,7 @@ class Estimator:
         top: int = 10,
         new_only: bool = False,
         in_range: bool = False,
+        loop_prior: bool = True,
     ) -> Answers:
         """Answer (head, relation, ?), (?, relation, tail) or (head, ?, tail), the most plausible answer first.
 
@@ -275,16 +287,23 @@ class Estimator:
         ----------
         relation, head, tail
             Two of the three, by key or by name.
-        top, new_only, in_range
+        top, new_only, in_range, loop_prior
             See `transa.inference.answer`, which also answers many questions at once.
         """
-        return self.answer([Question(head, relation, tail)], top=top, new_only=new_only, in_range=in_range)[0]
+        question = Question(head, relation, tail)
+        return self.answer([question], top=top, new_only=new_only, in_range=in_range, loop_prior=loop_prior)[0]
 
     def answer(
-        self, questions: Sequence[Question], *, top: int = 10, new_only: bool = False, in_range: bool = False
+        self,
+        questions: Sequence[Question],
+        *,
+        top: int = 10,
+        new_only: bool = False,
+        in_range: bool = False,
+        loop_prior: bool = True,
     ) -> list[Answers]:
         """Answer many questions at once; see `transa.inference.answer`."""
-        return answer(self.trained_, questions, top=top, new_only=new_only, in_range=in_range)
+        return answer(self.trained_, questions, top=top, new_only=new_only, in_range=in_range, loop_prior=loop_prior)
 
     def check(self, triples: Sequence[Sequence[str]]) -> Checks:
         """Decide whether triples, given by name, are true, with thresholds from the validation split."""
@@ -299,19 +318,28 @@ class Estimator:
         errors: bool = False,
         parts: Path | None = None,
         callback: Callable[[int], None] | None = None,
+        loop_prior: bool = True,
     ) -> Checks:
         """Return the most probable new facts of the whole graph, or with `errors` the least probable facts of train.
 
         Parameters
         ----------
-        top, each, relations, parts, callback
-            See `transa.inference.discover`; `each`, `parts` and `callback` are for new facts.
+        top, each, relations, parts, callback, loop_prior
+            See `transa.inference.discover`; all but `top` and `relations` are for new facts.
         errors
             Return facts of train that look wrong.
         """
         if errors:
             return doubtful(self.trained_, top=top, relations=relations)
-        return discover(self.trained_, top=top, each=each, relations=relations, parts=parts, callback=callback)
+        return discover(
+            self.trained_,
+            top=top,
+            each=each,
+            relations=relations,
+            parts=parts,
+            callback=callback,
+            loop_prior=loop_prior,
+        )
 
     def explain(self, head: str, relation: str, tail: str, *, top: int = 5, side: Side = "tail") -> Explanation:
         """Explain the score of a triple; see `transa.inference.explain`."""

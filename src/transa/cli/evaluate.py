@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transa.choices import Split, Ties
-from transa.cli.options import IgnoreMemory, Json, Largest, Limit, Overwrite, Run, Threads, add_command
+from transa.cli.options import IgnoreMemory, Json, Largest, Limit, NoLoopPrior, Overwrite, Run, Threads, add_command
 from transa.cli.output import emit_json, note, note_compiling, note_memory, progress_bar, table
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Ranking:
     hits: Annotated[str, typer.Option(metavar="K,K,...", help="The k of Hits@k.")] = "1,3,10"
     limit: Limit = None
     seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 0
+    no_loop_prior: NoLoopPrior = False
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ def evaluate(run: Run, ranking: Ranking, machine: Machine, report: Report) -> No
             seed=ranking.seed,
             chunk=machine.chunk,
             callback=callback,
+            loop_prior=not ranking.no_loop_prior,
         )
     seconds = time.perf_counter() - started
     if report.ranks is not None:
@@ -147,15 +149,23 @@ def _show(report: dict[str, Any], places: tuple[int, ...], top: int) -> None:
         hits = (f"{found[f'hits@{k}']:.1%}" for k in places)
         return (f"{found['mr']:,.1f}", f"{found['mrr']:.3f}", *hits, *(f"{found[name]:,.3g}" for name in more))
 
-    table(
-        f"Link prediction with {report['model']} ({report['split']}, {report['n']:,} triples{of}, {report['ties']} ranks)",
-        ("", "", *measures, "median", "AMRI"),
-        [
-            (side, kind, *line(report[side][kind], "median", "amri"))
+    def sides(title: str, found: dict[str, Any]) -> None:
+        rows = [
+            (side, kind, *line(found[side][kind], "median", "amri"))
             for side in ("both", "head", "tail")
             for kind in ("raw", "filtered")
-        ],
-    )
+        ]
+        table(title, ("", "", *measures, "median", "AMRI"), rows)
+
+    ranked = f"{report['split']}, {report['n']:,} triples{of}, {report['ties']} ranks"
+    sides(f"Link prediction with {report['model']} ({ranked})", report)
+    prior = report["loop_prior"]
+    if prior:
+        barred = f"in {prior['relations']:,} of {prior['of']:,} relations an entity is no answer to itself"
+        typer.echo(f"With the loop prior: {barred}.")
+        sides("Without the loop prior", prior["without"])
+    else:
+        typer.echo("Without a loop prior: every entity may be an answer to itself.")
     if estimate:
         low_high = estimate["filtered"]
         shown = [(name, f"{low:.4g} to {high:.4g}") for name, (low, high) in low_high.items() if low_high[name]]

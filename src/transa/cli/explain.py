@@ -137,6 +137,8 @@ def _show(found: Explanation, top: int) -> None:
     if triple.threshold is not None and triple.probability is not None:
         said = "true" if triple.decision else "false"
         rows += [("threshold", f"{triple.threshold:.4g}: {said}"), ("probability", f"{triple.probability:.3f}")]
+    if triple.note is not None:
+        rows.append(("loop prior", triple.note))
     for side, rank in (("head", found.head_rank), ("tail", found.tail_rank)):
         rows.append((f"rank of the {side}", f"{rank.raw:g}; {rank.filtered:g} without other known facts"))
     if found.without is not None:

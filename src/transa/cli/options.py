@@ -27,6 +27,9 @@ IgnoreMemory = Annotated[bool, typer.Option("--ignore-memory", help="Go on where
 Limit = Annotated[int | None, typer.Option(min=1, help="Only a random sample of this many triples.")]
 Largest = Annotated[int, typer.Option(min=0, help="How many relations to show.")]
 Only = Annotated[list[str] | None, typer.Option("--relation", help="Only this relation; repeatable.")]
+NoLoopPrior = Annotated[
+    bool, typer.Option("--no-loop-prior", help="Let an entity be an answer to itself in every relation.")
+]
 Picture = Annotated[Path | None, typer.Option("--picture", metavar="FILE", help="Draw it: .png, .svg or .pdf.")]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transa.cli.options import Only, Run, TableOutput, add_command
+from transa.cli.options import NoLoopPrior, Only, Run, TableOutput, add_command
 from transa.cli.output import deliver, note, note_compiling, progress_bar, table
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def predict(
     in_range: Annotated[
         bool, typer.Option("--in-range", help="Only entities that stand on that side of the relation in train.")
     ] = False,
+    no_loop_prior: NoLoopPrior = False,
 ) -> None:
     """Answer (head, relation, ?), (?, relation, tail) or (head, ?, tail)."""
     from transa.errors import InputError
@@ -63,7 +64,7 @@ def predict(
     questions = [Question(*given)] if asked.queries is None else read_questions(asked.queries)
     model = load_model(run)
     note_compiling("best_answers", model.model_)
-    answers = model.answer(questions, top=top, new_only=new_only, in_range=in_range)
+    answers = model.answer(questions, top=top, new_only=new_only, in_range=in_range, loop_prior=not no_loop_prior)
     notes = model.trained_.notes
     note(*notes)
     left = f"no answer is left{' that is new' if new_only else ''}{' in range' if in_range else ''}"
@@ -108,7 +109,7 @@ def check(
         checked = model.check(triples)
     except InputError as error:
         raise InputError(str(error), path=file) from None
-    notes = model.trained_.notes
+    notes = (*model.trained_.notes, *checked.notes)
     note(*notes)
     below = [] if fail_below is None else checked.below(fail_below)
     deliver(
@@ -134,6 +135,7 @@ def discover(
     parts: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep finished parts here, and go on from those that are there.")
     ] = None,
+    no_loop_prior: NoLoopPrior = False,
 ) -> None:
     """Find the most probable new facts of the whole graph, or the least probable ones it holds."""
     from transa.estimators import load_model
@@ -146,9 +148,11 @@ def discover(
     else:
         note_compiling("best_answers", model.model_)
         with progress_bar("searching", pairs(model.trained_, relation)) as callback:
-            found = model.discover(top=top, each=each, relations=relation, parts=parts, callback=callback)
+            found = model.discover(
+                top=top, each=each, relations=relation, parts=parts, callback=callback, loop_prior=not no_loop_prior
+            )
         note("among all triples that could be made far more are false than the probabilities assume; the order counts")
-    notes = model.trained_.notes
+    notes = (*model.trained_.notes, *found.notes)
     note(*notes)
     if not len(found):
         note("nothing was found: there is no such fact" if errors else NOTHING_NEW)

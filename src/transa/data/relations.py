@@ -111,6 +111,12 @@ def related_pairs(triples: Triples, num_entities: int, num_relations: int) -> li
     return sorted(found, key=lambda pair: (pair.kind, -min(pair.shares), pair.first, pair.second))
 
 
+def count_loops(triples: Triples, num_relations: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return for each relation the number of its triples from an entity to itself, and of all its triples."""
+    loops = triples[triples[:, 0] == triples[:, 2], 1]
+    return np.bincount(loops, minlength=num_relations), np.bincount(triples[:, 1], minlength=num_relations)
+
+
 def leaked(train: Triples, test: Triples, pairs: list[RelatedPair], num_entities: int) -> int:
     """Count the test triples that train holds under an inverse, duplicate or symmetric relation."""
     if not len(test) or not pairs:

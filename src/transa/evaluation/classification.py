@@ -2,6 +2,8 @@
 
 A relation gets the threshold with the highest accuracy on its validation triples; a relation without any gets the threshold that is
 best over all of them. The margin of a triple is threshold - score.
+
+Loops that the model's loop prior bars are false whatever their score, so they take no part in choosing thresholds and probabilities.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from transa.evaluation.calibration import Calibrator, Method, Reliability, brier
 from transa.evaluation.labelled import LabelledTriples
 from transa.evaluation.measures import average_precision, decision_measures, roc_auc, wilson_interval
 from transa.models import Model
+from transa.models.loop_prior import barred_triples
 
 #: Triples that are scored at a time.
 CHUNK = 8192
@@ -43,6 +46,8 @@ class Classification:
         1 (true) or -1 (false): the truth, and what the model decided.
     scores
         The model's scores; lower is more plausible.
+    barred
+        Which triples are loops that the loop prior bars: decided to be false, with probability 0.
     probabilities
         The probability that a triple is true, from its margin; None without calibration.
     thresholds
@@ -68,6 +73,7 @@ class Classification:
     triples: Triples
     labels: Labels
     scores: npt.NDArray[np.float64]
+    barred: npt.NDArray[np.bool_]
     decisions: Labels
     probabilities: npt.NDArray[np.float64] | None
     thresholds: dict[int, float]
@@ -83,8 +89,9 @@ class Classification:
 
     @cached_property
     def margins(self) -> npt.NDArray[np.float64]:
-        """Threshold - score: above 0 if a triple is classified as true."""
-        return _row_thresholds(self.triples, self.thresholds, self.global_threshold) - self.scores
+        """Threshold - score: above 0 if a triple is classified as true; minus infinity for a barred loop."""
+        margins = _row_thresholds(self.triples, self.thresholds, self.global_threshold) - self.scores
+        return np.where(self.barred, -np.inf, margins)
 
     def summary(self) -> dict[str, Any]:
         """Return all measures as fractions, over all triples and for each relation; an undefined measure is None.
@@ -104,6 +111,7 @@ class Classification:
             "sampled": self.sampled,
             "seed": self.seed,
             "global_threshold": self.global_threshold,
+            "barred_loops": int(self.barred.sum()),
             "estimate": self._estimate(),
             "relations": relations,
             "calibration": self._calibration(),
@@ -193,22 +201,24 @@ def classify(
     _check(model, graph, split, seed, limit)
     kind = None if calibration is None else calibrator_class(calibration)
     valid = LabelledTriples.of(graph, "valid", seed)
-    valid_scores = finite_scores(model, valid.triples)
-    thresholds, fallback = best_thresholds(valid.triples, valid_scores, valid.labels)
+    fitted = valid.take(~barred_triples(model, valid.triples))
+    fitted_scores = finite_scores(model, fitted.triples)
+    thresholds, fallback = best_thresholds(fitted.triples, fitted_scores, fitted.labels)
     calibrator = None
     if kind is not None:
-        margins = _row_thresholds(valid.triples, thresholds, fallback) - valid_scores
-        calibrator = kind.fit(margins, valid.labels)
+        margins = _row_thresholds(fitted.triples, thresholds, fallback) - fitted_scores
+        calibrator = kind.fit(margins, fitted.labels)
     whole = valid if split == "valid" else LabelledTriples.of(graph, split, seed)
     part = whole if limit is None else whole.sample(limit, seed)
-    scores = finite_scores(model, part.triples)
+    scores, barred = finite_scores(model, part.triples), barred_triples(model, part.triples)
     margins = _row_thresholds(part.triples, thresholds, fallback) - scores
     return Classification(
         triples=part.triples,
         labels=part.labels,
         scores=scores,
-        decisions=np.where(margins > 0, 1, -1).astype(np.int8),
-        probabilities=None if calibrator is None else calibrator.probability(margins),
+        barred=barred,
+        decisions=np.where((margins > 0) & ~barred, 1, -1).astype(np.int8),
+        probabilities=None if calibrator is None else np.where(barred, 0.0, calibrator.probability(margins)),
         thresholds=thresholds,
         global_threshold=fallback,
         sampled=valid.sampled or whole.sampled,
@@ -216,7 +226,7 @@ def classify(
         split=split,
         population=len(whole),
         calibrator=calibrator,
-        notes=tuple(_notes(split, valid, whole, part, seed, calibrator)),
+        notes=(*_notes(split, valid, whole, part, seed, calibrator), *_note_of_loops(int(barred.sum()))),
         entities=graph.entities,
         relations=graph.relations,
     )
@@ -270,12 +280,17 @@ def best_thresholds(
 
 def accuracy(model: Model, triples: Triples, labels: Labels) -> float:
     """Return the accuracy on labelled triples with the thresholds that are best on the same triples; for validation only."""
-    scores = finite_scores(model, triples)
-    right = 0
+    scores, barred = finite_scores(model, triples), barred_triples(model, triples)
+    right = int((labels[barred] == -1).sum())
     for relation in np.unique(triples[:, 1]):
-        rows = triples[:, 1] == relation
+        rows = (triples[:, 1] == relation) & ~barred
         right += best_threshold(scores[rows], labels[rows])[1]
     return right / max(len(triples), 1)
+
+
+def _note_of_loops(count: int) -> Iterator[str]:
+    if count:
+        yield f"{count:,} triples from an entity to itself are called false: their relations have hardly any in train"
 
 
 def _row_thresholds(triples: Triples, own: dict[int, float], fallback: float) -> npt.NDArray[np.float64]:

@@ -47,10 +47,10 @@ class CompiledRanker:
         self.by_relation = normals is not None or len(getattr(self.metric, "table", ())) > 1
         self.analysed = np.zeros(model.num_relations, bool)
 
-    def count(self, queries: Queries, callback: Callback | None) -> RankCounts:
+    def count(self, queries: Queries, barred: npt.NDArray[np.int64], callback: Callback | None) -> RankCounts:
         """Count for each target of each query the entities that score better or the same."""
-        counts = np.zeros((4, len(queries.targets)), np.int64)
-        known = Known(queries.starts, queries.stops, queries.known)
+        counts = np.zeros((6, len(queries.targets)), np.int64)
+        known = Known(queries.starts, queries.stops, queries.known, barred)
         rescored = 0
         with one_blas_thread():
             for vectors, questions in self._calls(queries, queries.target_offsets):
@@ -62,10 +62,10 @@ class CompiledRanker:
                     callback(int(queries.target_offsets[last] - queries.target_offsets[first]))
         return RankCounts(counts, rescored)
 
-    def best(self, queries: Queries, number: int, leave_out_known: bool) -> BestAnswers:
+    def best(self, queries: Queries, barred: npt.NDArray[np.int64], number: int, leave_out_known: bool) -> BestAnswers:
         """Return the `number` entities of the lowest scores for each query, and these scores."""
         results = Keeping(np.full((len(queries), number), -1, np.int64), np.full((len(queries), number), np.inf))
-        known = Known(queries.starts, queries.stops if leave_out_known else queries.starts, queries.known)
+        known = Known(queries.starts, queries.stops if leave_out_known else queries.starts, queries.known, barred)
         with one_blas_thread():
             for vectors, questions in self._calls(queries, np.arange(len(queries) + 1)) if number else ():
                 best_answers(self.metric, vectors, questions, known, self.chunk, results)

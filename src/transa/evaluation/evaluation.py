@@ -75,7 +75,8 @@ class Evaluation:
         """Return everything as plain values: fractions, never percentages.
 
         ``report[side][kind][measure]`` is a measure, with both, head or tail as side and raw or filtered as kind. ``categories`` and
-        ``relations`` have the same for each category and relation.
+        ``relations`` have the same for each category and relation. ``loop_prior`` tells in how many relations the loop prior bars
+        loops, and under ``without`` has the measures without it; it is None if no prior was used.
         """
         relations = self.found.triples[:, 1]
         categories = np.array(self.relation_categories)[relations]
@@ -89,6 +90,7 @@ class Evaluation:
             "unseen": self.unseen,
             "queries": self.found.queries,
             "rescored": self.found.rescored,
+            "loop_prior": self._loop_prior(ties, hits),
             **_sides(self.found, ties, hits),
             "estimate": self._estimate(ties, hits),
             "categories": {
@@ -108,6 +110,12 @@ class Evaluation:
                 for relation, rows in by_relation(self.found.triples)
             },
         }
+
+    def _loop_prior(self, ties: Ties, hits: Sequence[int]) -> dict[str, Any] | None:
+        without, barred = self.found.without_prior, self.model.loop_free
+        if without is None or barred is None:
+            return None
+        return {"relations": int(barred.sum()), "of": len(barred), "without": _sides(without, ties, hits)}
 
     def _estimate(self, ties: Ties, hits: Sequence[int]) -> dict[str, Any] | None:
         """Return 95 % intervals if only a sample was ranked. The two ranks of a triple count as one observation."""
@@ -161,7 +169,7 @@ class Evaluation:
         return np.stack([finite_scores(self.model, asked[side], one_way=True) for side in SIDES], axis=1)
 
     def _best(self, number: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        triples, ranker = self.found.triples, Ranker(self.model)
+        triples, ranker = self.found.triples, Ranker(self.model, loop_prior=self.found.without_prior is not None)
         known = _known(self.graph, self.known)
         ids = np.empty((len(triples), len(SIDES), number), np.int64)
         scores = np.empty((len(triples), len(SIDES), number))
@@ -187,6 +195,7 @@ def evaluate(
     seed: int = 0,
     chunk: int | None = None,
     callback: Callback | None = None,
+    loop_prior: bool = True,
 ) -> Evaluation:
     """Rank the head and the tail of each true triple of a split among all entities.
 
@@ -204,6 +213,8 @@ def evaluate(
         Entities scored at a time; the result does not depend on it.
     callback
         Called now and then with the number of ranks found since the last call.
+    loop_prior
+        Whether to use the model's loop prior, if it has one. The report has the figures without it as well.
     """
     check_sizes(model, graph)
     if split not in SPLITS:
@@ -221,7 +232,8 @@ def evaluate(
     population = len(triples)
     if limit is not None and limit < population:
         triples = triples[np.sort(np.random.default_rng(seed).permutation(population)[:limit])]
-    found = link_prediction(model, triples, _known(graph, chosen), chunk=chunk, callback=callback)
+    filter_ = _known(graph, chosen)
+    found = link_prediction(model, triples, filter_, chunk=chunk, callback=callback, loop_prior=loop_prior)
     return Evaluation(found, model, graph, split, chosen, population, seed)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from transa.data.corruption import Corruptor
 from transa.data.facts import KnownFacts
@@ -65,5 +67,8 @@ class LabelledTriples:
 
     def sample(self, size: int, seed: int = 0) -> LabelledTriples:
         """Return a random sample of `size` triples without repetition, in their order; or all if there are fewer."""
-        chosen = np.sort(np.random.default_rng(seed).permutation(len(self))[:size])
-        return LabelledTriples(self.triples[chosen], self.labels[chosen], self.sampled)
+        return self.take(np.sort(np.random.default_rng(seed).permutation(len(self))[:size]))
+
+    def take(self, rows: npt.NDArray[Any]) -> LabelledTriples:
+        """Return some of the triples, by position or by a mask."""
+        return LabelledTriples(self.triples[rows], self.labels[rows], self.sampled)

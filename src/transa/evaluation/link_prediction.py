@@ -15,6 +15,7 @@ from transa.data.graph import Triples
 from transa.evaluation.queries import SIDES, Callback, Queries, Side
 from transa.evaluation.ranking import Ranker
 from transa.models import Model
+from transa.models.loop_prior import barred_triples
 
 HITS = (1, 3, 10)
 
@@ -39,6 +40,8 @@ class LinkPrediction:
         How many distinct questions were asked.
     rescored
         The share of all pairs of question and entity that had to be scored in full: bounds decided the others.
+    without_prior
+        The same triples ranked without the loop prior; None if no prior was used.
     """
 
     triples: Triples
@@ -50,6 +53,7 @@ class LinkPrediction:
     known: npt.NDArray[np.int64]
     queries: int
     rescored: float
+    without_prior: LinkPrediction | None = None
 
     def ranks(self, *, filtered: bool = True, ties: Ties = "realistic") -> npt.NDArray[np.float64]:
         """Return the ranks from 1, of shape (triples, 2).
@@ -115,7 +119,8 @@ class LinkPrediction:
     def take(self, rows: npt.NDArray[Any]) -> LinkPrediction:
         """Return the counts of some of the triples."""
         arrays = ("triples", "better", "equal", "known_better", "known_equal", "known")
-        return replace(self, **{name: getattr(self, name)[rows] for name in arrays})
+        without = None if self.without_prior is None else self.without_prior.take(rows)
+        return replace(self, **{name: getattr(self, name)[rows] for name in arrays}, without_prior=without)
 
 
 def link_prediction(
@@ -125,13 +130,14 @@ def link_prediction(
     *,
     chunk: int | None = None,
     callback: Callback | None = None,
+    loop_prior: bool = True,
 ) -> LinkPrediction:
     """Rank the head and the tail of each triple among all entities.
 
     Parameters
     ----------
     model
-        The model that scores, or its ranker if there is one already.
+        The model that scores, or its ranker if there is one already; then `chunk` and `loop_prior` are the ranker's.
     triples
         Rows of (head, relation, tail), at least one.
     known
@@ -140,20 +146,44 @@ def link_prediction(
         Entities at a time; the result does not depend on it.
     callback
         Called now and then with the number of ranks that have been found since.
+    loop_prior
+        Whether to use the model's loop prior, if it has one (`transa.models.loop_prior`).
     """
-    counts = np.zeros((5, len(triples), 2), dtype=np.int64)
+    counts = np.zeros((7, len(triples), 2), dtype=np.int64)
     asked = rescored = 0
     itself = known.contains(triples)
-    ranker = model if isinstance(model, Ranker) else Ranker(model, chunk)
+    ranker = model if isinstance(model, Ranker) else Ranker(model, chunk, loop_prior)
     entities = ranker.model.num_entities
     for column, side in enumerate(SIDES):
         queries = Queries.of(triples, known, side)
         found = ranker.count(queries, callback)
-        counts[:4, queries.origins, column] = found.counts
+        counts[:6, queries.origins, column] = found.counts
         owner = queries.query_of_target
-        counts[4, queries.origins, column] = (queries.stops - queries.starts)[owner] - itself[queries.origins]
+        counts[6, queries.origins, column] = (queries.stops - queries.starts)[owner] - itself[queries.origins]
         asked += len(queries)
         rescored += found.rescored
-    better, equal, known_better, known_equal, others = counts
     share = rescored / max(asked * entities, 1)
-    return LinkPrediction(triples, entities, better, equal, known_better, known_equal, others, asked, share)
+    better, equal, known_better, known_equal, barred_better, barred_equal, others = counts
+    plain = LinkPrediction(triples, entities, better, equal, known_better, known_equal, others, asked, share)
+    barred = np.stack([barred_better, barred_equal])
+    return _with_prior(plain, barred, ranker.model, known) if ranker.has_prior else plain
+
+
+def _with_prior(
+    plain: LinkPrediction, barred: npt.NDArray[np.int64], model: Model, known: KnownFacts
+) -> LinkPrediction:
+    """Rank with the loop prior: the barred entity comes last, be it a rival of the true entity or the true entity itself.
+
+    `barred` counts for each rank the rivals that are barred: those better than the true entity, and those equal to it.
+    """
+    triples, last = plain.triples, barred_triples(model, plain.triples)[:, None]
+    loops = np.stack([triples[:, [2, 1, 2]], triples[:, [0, 1, 0]]], axis=1)  # what the given entity would answer
+    known_loops = known.contains(loops.reshape(-1, 3)).reshape(-1, 2)
+    return replace(
+        plain,
+        better=np.where(last, plain.num_entities - 1, plain.better - barred[0]),
+        equal=np.where(last, 0, plain.equal - barred[1]),
+        known_better=np.where(last, plain.known, plain.known_better - barred[0] * known_loops),
+        known_equal=np.where(last, 0, plain.known_equal - barred[1] * known_loops),
+        without_prior=plain,
+    )

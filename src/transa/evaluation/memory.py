@@ -50,7 +50,7 @@ def graph_bytes(graph: KnowledgeGraph) -> int:
 
 def ranking_bytes(model: Model, triples: int, chunk: int | None, width: int) -> int:
     """Return the bytes that ranking takes beside the tables, with compiled kernels or with torch."""
-    counted = 2 * 9 * 8 * triples
+    counted = 2 * 16 * 8 * triples
     table = model.num_entities * model.dim
     if has_compiled_ranking(model):
         projected = 3 * 8 * table if "normal" in model.relation_tables() else 0

@@ -98,7 +98,8 @@ class RankCounts:
     Attributes
     ----------
     counts
-        Of shape (4, targets): entities better than the target, others equal to it, and of both those that are known answers.
+        Of shape (6, targets): entities better than the target, others equal to it, of both those that are known answers, and of both
+        those that are barred.
     rescored
         How many pairs of query and entity had to be scored in full, where bounds decide most.
     """

@@ -6,11 +6,15 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 from transa.errors import InputError
 from transa.evaluation.queries import BestAnswers, Callback, Queries, RankCounts
 from transa.evaluation.torch_ranking import TorchRanker
 from transa.kernels.codes import DIAGONAL, SQUARED_L2
 from transa.models import Model
+from transa.models.loop_prior import barred_answers
 
 if TYPE_CHECKING:
     from transa.evaluation.compiled_ranking import CompiledRanker
@@ -29,31 +33,48 @@ class Ranker:
         devices, decides in the model's own.
     chunk
         Entities at a time; results do not depend on it.
+    loop_prior
+        Whether to use the model's loop prior, if it has one.
+
+    Attributes
+    ----------
+    has_prior
+        Whether a loop prior is used.
     """
 
-    def __init__(self, model: Model, chunk: int | None = None) -> None:
+    def __init__(self, model: Model, chunk: int | None = None, loop_prior: bool = True) -> None:
         self.model = model
+        self.has_prior = loop_prior and model.loop_free is not None
         self._ranker = _ranker_for(model, chunk)
 
     def count(self, queries: Queries, callback: Callback | None = None) -> RankCounts:
         """Count for each target of each query the entities that score better or the same.
 
+        What the loop prior bars is counted with the others, and once more by itself.
+
         `callback` is called now and then with the number of targets that have been done since.
         """
-        return self._ranker.count(self._asked(queries), callback)
+        asked = self._asked(queries)
+        return self._ranker.count(asked, self._barred(queries), callback)
 
     def best(self, queries: Queries, number: int, *, leave_out_known: bool = False) -> BestAnswers:
-        """Return the `number` entities of the lowest scores for each query, and these scores.
+        """Return the `number` entities of the lowest scores for each query, and these scores, without what the loop prior bars.
 
         Of equal scores the lowest id comes first. Where there are not as many, ids are -1 and scores infinite.
         """
-        return self._ranker.best(self._asked(queries), number, leave_out_known)
+        asked = self._asked(queries)
+        return self._ranker.best(asked, self._barred(queries), number, leave_out_known)
 
     def _asked(self, queries: Queries) -> Queries:
         """Return questions about heads as a directional model answers them: about tails, of the inverse relations."""
         if not self.model.directional or queries.side == "tail":
             return queries
         return replace(queries, side="tail", relations=queries.relations + self.model.graph_relations)
+
+    def _barred(self, queries: Queries) -> npt.NDArray[np.int64]:
+        if not self.has_prior:
+            return np.full(len(queries), -1, np.int64)
+        return barred_answers(self.model, queries.fixed, queries.relations)
 
 
 def _ranker_for(model: Model, chunk: int | None) -> CompiledRanker | TorchRanker:

@@ -29,9 +29,9 @@ class TorchRanker:
         self.chunk = chunk or max(1, BUDGET // (model.dim * 8))
         self.device = model.entity.vector.device
 
-    def count(self, queries: Queries, callback: Callback | None) -> RankCounts:
+    def count(self, queries: Queries, barred: npt.NDArray[np.int64], callback: Callback | None) -> RankCounts:
         """Count for each target of each query the entities that score better or the same."""
-        counts = np.zeros((4, len(queries.targets)), np.int64)
+        counts = np.zeros((6, len(queries.targets)), np.int64)
         owner = queries.query_of_target
         for begin, end, scores in self._scores(queries):
             first, last = int(queries.target_offsets[begin]), int(queries.target_offsets[end])
@@ -42,12 +42,13 @@ class TorchRanker:
                 levels = own.gather(1, torch.from_numpy(targets).to(self.device)[:, None])
                 counts[0, rows] = (own < levels).sum(1).cpu().numpy()
                 counts[1, rows] = (own == levels).sum(1).cpu().numpy() - 1
-                counts[2:, rows] = _count_known(queries, owner[rows], targets, own, levels[:, 0])
+                counts[2:4, rows] = _count_known(queries, owner[rows], targets, own, levels[:, 0])
+                counts[4:, rows] = _compare_barred(barred[owner[rows]], targets, own, levels)
             if callback is not None:
                 callback(last - first)
         return RankCounts(counts, len(queries) * self.model.num_entities)
 
-    def best(self, queries: Queries, number: int, leave_out_known: bool) -> BestAnswers:
+    def best(self, queries: Queries, barred: npt.NDArray[np.int64], number: int, leave_out_known: bool) -> BestAnswers:
         """Return the `number` entities of the lowest scores for each query, and these scores."""
         answers = np.full((len(queries), number), -1, np.int64)
         best = np.full((len(queries), number), np.inf)
@@ -57,6 +58,8 @@ class TorchRanker:
                 for q in range(begin, end):
                     known = torch.from_numpy(queries.known[queries.starts[q] : queries.stops[q]]).long()
                     scores[q - begin, known] = torch.inf
+            rows = np.flatnonzero(barred[begin:end] >= 0)
+            scores[torch.from_numpy(rows), torch.from_numpy(barred[begin + rows])] = torch.inf
             values, ids = torch.sort(scores, dim=1, stable=True)
             best[begin:end, :found] = values[:, :found].double().cpu().numpy()
             answers[begin:end, :found] = ids[:, :found].cpu().numpy()
@@ -90,6 +93,15 @@ class TorchRanker:
             relation_id = int(queries.relations[begin])
             raise InputError(f"the model has scores for the relation {relation_id} (id) that are NaN or infinite")
         return scores
+
+
+def _compare_barred(
+    barred: npt.NDArray[np.int64], targets: npt.NDArray[np.int64], scores: Tensor, levels: Tensor
+) -> npt.NDArray[np.bool_]:
+    """Tell of each target whether another entity that is barred scores better, and whether it scores the same."""
+    values = scores.gather(1, torch.from_numpy(np.maximum(barred, 0)).to(scores.device)[:, None])
+    other = (barred >= 0) & (barred != targets)
+    return np.stack([(compared[:, 0].cpu().numpy()) & other for compared in (values < levels, values == levels)])
 
 
 def _count_known(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from transa.data.formats import read_file
 from transa.data.graph import Triples
 from transa.errors import InputError
 from transa.inference.trained import Trained
+from transa.models.loop_prior import barred_triples
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Checked:
         The probability that the triple is true.
     known
         Whether the graph holds the triple, in any split.
+    note
+        Why the triple is false whatever its score: it is a loop that the loop prior bars. None for all other triples.
     """
 
     head: str
@@ -42,6 +45,7 @@ class Checked:
     decision: bool | None
     probability: float | None
     known: bool
+    note: str | None = None
 
 
 SCHEMA = pa.schema(
@@ -54,6 +58,7 @@ SCHEMA = pa.schema(
         ("decision", pa.bool_()),
         ("probability", pa.float64()),
         ("known", pa.bool_()),
+        ("note", pa.string()),
     ]
 )
 
@@ -74,6 +79,11 @@ class Checks:
     def frame(self) -> pa.Table:
         """Return an Arrow table."""
         return pa.Table.from_pylist(self.rows(), SCHEMA)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes on the triples, each once."""
+        return tuple(dict.fromkeys(each.note for each in self.checked if each.note is not None))
 
     def below(self, probability: float) -> list[Checked]:
         """Return the triples whose probability is lower.
@@ -120,17 +130,19 @@ def check_ids(trained: Trained, triples: Triples) -> Checks:
     confidence = trained.confidence
     thresholds = [None] * len(triples) if confidence is None else confidence.threshold(triples[:, 1]).tolist()
     entities, relations = trained.graph.entities, trained.graph.relations
-    return Checks(
-        tuple(
-            Checked(
-                *(entities[head], relations[relation], entities[tail], score, threshold),
-                *(None if threshold is None else score < threshold, probability, held),
-            )
-            for (head, relation, tail), score, threshold, probability, held in zip(
-                triples.tolist(), scores.tolist(), thresholds, probabilities, known, strict=True
-            )
+    checked = [
+        Checked(
+            *(entities[head], relations[relation], entities[tail], score, threshold),
+            *(None if threshold is None else score < threshold, probability, held),
         )
-    )
+        for (head, relation, tail), score, threshold, probability, held in zip(
+            triples.tolist(), scores.tolist(), thresholds, probabilities, known, strict=True
+        )
+    ]
+    for row in np.flatnonzero(barred_triples(trained.model, triples)).tolist():
+        why = trained.why_barred(int(triples[row, 1]))
+        checked[row] = replace(checked[row], decision=False, probability=0.0, note=why)
+    return Checks(tuple(checked))
 
 
 def read_triples(path: Path) -> list[tuple[str, str, str]]:

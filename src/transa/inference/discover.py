@@ -38,11 +38,12 @@ def discover(
     relations: Sequence[str] | None = None,
     parts: Path | None = None,
     callback: Callable[[int], None] | None = None,
+    loop_prior: bool = True,
 ) -> Checks:
     """Return the most probable facts that the graph does not hold, the most probable first.
 
-    Facts of equal probability are ordered by margin (threshold - score). A triple from an entity to itself counts only if the relation
-    has such triples in train.
+    Facts of equal probability are ordered by margin (threshold - score). A triple from an entity to itself counts only if the model's
+    loop prior does not bar it; of a model without this prior, if the relation has such triples in train.
 
     Parameters
     ----------
@@ -58,7 +59,10 @@ def discover(
         A file that keeps finished parts. If it exists, the search takes its parts from it and adds the others.
     callback
         Called after each part with the number of (head, relation) pairs in it.
+    loop_prior
+        Whether to rule out triples from an entity to itself at all.
     """
+    trained = trained if loop_prior else trained.without_loop_prior
     for name, value in (("top", top), ("each", each)):
         if value < 1:
             raise InputError(f"{name}: expected at least 1, found {value}")
@@ -120,7 +124,7 @@ def _best_of_part(
     entities = np.union1d(heads, tails)
     ranker = Ranker(restricted(trained.model, entities, relation))
     no_tails = np.flatnonzero(~np.isin(entities, tails))
-    loops = trained.has_loops(relation)
+    loops = trained.answers_itself(relation)
     places = np.searchsorted(entities, heads)
     left_out = []
     for head, place in zip(heads.tolist(), places.tolist(), strict=True):
@@ -165,6 +169,8 @@ class FinishedParts:
 
     def __init__(self, path: Path, trained: Trained, top: int, each: int) -> None:
         header = {"discover": 1, "model": trained.fingerprint, "top": top, "each": each}
+        if not trained.loop_prior:
+            header["loop_prior"] = False
         self._done: dict[str, list[Found]] = {}
         self.path = path
         try:

@@ -175,9 +175,9 @@ def _refine(
     source = None if trained.folder is None else str(trained.folder.path)
     chosen = recipe.model_copy(update={"epochs": epochs, "warm_epochs": 0})
     trainer = Trainer(graph, chosen, options, folder, source)
-    for name, table in trainer.model.tensors().items():
+    for name in model.shapes():  # what follows from the training triples, the trainer has computed anew
         if name not in model.fixed:
-            table.copy_(model.tensors()[name])
+            trainer.model.tensors()[name].copy_(model.tensors()[name])
     _resume_optimizer(trained, trainer, len(trained.graph.entities))
     return trainer.fit(callback)
 

@@ -16,6 +16,7 @@ from transa.errors import InputError
 from transa.evaluation.queries import Side
 from transa.inference.search import best
 from transa.inference.trained import Trained
+from transa.models.loop_prior import barred_triples
 
 Asked = Literal["head", "relation", "tail"]
 PLACES: tuple[Asked, ...] = ("head", "relation", "tail")
@@ -133,12 +134,18 @@ def frame_of(answers: Iterable[Answers]) -> pa.Table:
 
 
 def answer(
-    trained: Trained, questions: Sequence[Question], *, top: int = 10, new_only: bool = False, in_range: bool = False
+    trained: Trained,
+    questions: Sequence[Question],
+    *,
+    top: int = 10,
+    new_only: bool = False,
+    in_range: bool = False,
+    loop_prior: bool = True,
 ) -> list[Answers]:
     """Answer many questions at once.
 
-    An entity is no answer to a question about itself, unless the relation has triples from an entity to itself in train, or the graph
-    holds this very triple.
+    An entity is no answer to a question about itself where the model's loop prior bars it. Of a model without this prior it is one if
+    the relation has triples from an entity to itself in train, or the graph holds this very triple.
 
     Parameters
     ----------
@@ -152,9 +159,12 @@ def answer(
         Leave out triples that the graph holds.
     in_range
         Only entities that train has on that side of the relation.
+    loop_prior
+        Whether to rule out answers from an entity to itself at all.
     """
     if top < 1:
         raise InputError(f"top: expected at least 1, found {top}")
+    trained = trained if loop_prior else trained.without_loop_prior
     many = len(questions) > 1
     ids = np.array([_ids(trained, question, number * many) for number, question in enumerate(questions, start=1)])
     found: list[Answers | None] = [None] * len(questions)
@@ -195,7 +205,7 @@ def _entities(
     }
     left_out = []
     for entity, relation, held in zip(fixed.tolist(), relations.tolist(), known, strict=True):
-        itself = every[:0] if trained.has_loops(relation) or entity in held else every[entity : entity + 1]
+        itself = every[:0] if trained.answers_itself(relation) or entity in held else every[entity : entity + 1]
         left_out.append(np.unique(np.concatenate([outside[relation], held if new_only else held[:0], itself])))
     answers, scores = best(trained.ranker, side, fixed, relations, min(top, len(every)), left_out)
     found = []
@@ -227,7 +237,7 @@ def _relations(trained: Trained, ids: npt.NDArray[Any], top: int, new_only: bool
     known = trained.facts.contains(triples)
     scores = trained.scores(triples)
     order = np.argsort(-trained.margins(triples, scores), kind="stable")
-    order = order[~known[order]] if new_only else order
+    order = order[~(known[order] & new_only) & ~barred_triples(trained.model, triples)[order]]
     chosen = order[:top]
     probabilities = trained.probabilities(chosen, scores[chosen])
     held = set(np.flatnonzero(known).tolist())

@@ -82,4 +82,5 @@ def restricted(model: Model, entities: npt.NDArray[Any], relation: int) -> Model
         rows = Rows({name: table[ids.to(table.device)] for name, table in getattr(model, role).items()})
         setattr(some, role, rows)
     some.num_entities, some.num_relations = len(entities), len(edges)
+    some.loop_free = None if model.loop_free is None else model.loop_free[relation : relation + 1]
     return some

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,13 +14,14 @@ import numpy.typing as npt
 
 from transa.data import KnowledgeGraph, KnownFacts
 from transa.data.graph import SPLITS, Triples
-from transa.data.relations import by_relation
+from transa.data.relations import by_relation, count_loops
 from transa.errors import InputError
 from transa.evaluation.classification import check_sizes, finite_scores
 from transa.evaluation.ranking import Ranker
 from transa.inference.confidence import Confidence, margins
 from transa.inference.names import Names
 from transa.models import Model
+from transa.models.loop_prior import barred_triples
 from transa.training import Recipe, RunFolder
 
 #: What we say where there can be no probabilities.
@@ -42,6 +44,8 @@ class Trained:
         The run that the model comes from, if there is one; its calibration is kept there.
     calibrated
         Whether to fit thresholds and probabilities, if the graph has validation triples.
+    loop_prior
+        Whether an entity may be ruled out as an answer to itself, by the model's loop prior or for want of loops in train.
     """
 
     model: Model
@@ -49,9 +53,13 @@ class Trained:
     recipe: Recipe | None = None
     folder: RunFolder | None = field(default=None, repr=False)
     calibrated: bool = field(default=True, repr=False)
+    loop_prior: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
         check_sizes(self.model, self.graph)
+        if not self.loop_prior:
+            self.model = copy(self.model)
+            self.model.loop_free = None
 
     @classmethod
     def open(cls, run: str | Path | RunFolder) -> Trained:
@@ -67,7 +75,15 @@ class Trained:
 
     def with_model(self, model: Model) -> Trained:
         """Return another model of the same entities, relations and facts, without a calibration."""
-        other = Trained(model, self.graph, calibrated=False)
+        return self._sharing(Trained(model, self.graph, calibrated=False, loop_prior=self.loop_prior))
+
+    @cached_property
+    def without_loop_prior(self) -> Trained:
+        """The same model without its loop prior, to which every entity may be an answer to itself."""
+        return self._sharing(Trained(self.model, self.graph, self.recipe, calibrated=self.calibrated, loop_prior=False))
+
+    def _sharing(self, other: Trained) -> Trained:
+        """Return another trained model of the same graph with what follows from the graph."""
         other.entities, other.relations, other.facts = self.entities, self.relations, self.facts
         return other
 
@@ -108,18 +124,28 @@ class Trained:
         rows = self.graph.train[self.graph.train[:, 1] == relation]
         return np.unique(rows[:, 2 if side == "tail" else 0])
 
-    def has_loops(self, relation: int) -> bool:
-        """Tell whether train holds a triple of the relation from an entity to itself.
+    def answers_itself(self, relation: int) -> bool:
+        """Tell whether an entity may be an answer to a question about itself.
 
-        Where it holds none, an entity is no answer to a question about itself. Models that translate would often name it first: its
-        vector is nearest to itself.
+        The model's loop prior decides. For a model without one, train must hold a triple of the relation from an entity to itself.
+        Models that translate would often name the entity first: its vector is nearest to itself.
         """
-        return relation in self._relations_with_loops
+        if self.model.loop_free is not None:
+            return not bool(self.model.loop_free[relation])
+        return not self.loop_prior or bool(self._loops[0][relation])
+
+    def why_barred(self, relation: int) -> str:
+        """Say in words why the loop prior bars the loops of a relation."""
+        loops, triples = (int(counts[relation]) for counts in self._loops)
+        return (
+            f"an entity is no answer to itself in {self.graph.relations[relation]} "
+            f"(loops in train: {loops:,} of {triples:,} triples)"
+        )
 
     @cached_property
-    def _relations_with_loops(self) -> frozenset[int]:
-        train = self.graph.train
-        return frozenset(np.unique(train[train[:, 0] == train[:, 2], 1]).tolist())
+    def _loops(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The training triples of each relation from an entity to itself, and all its training triples."""
+        return count_loops(self.graph.train, self.model.num_relations)
 
     def splits_of(self, triple: Triples) -> list[str]:
         """Return the splits that hold a triple as a fact."""
@@ -175,9 +201,10 @@ class Trained:
         return usual
 
     def margins(self, triples: Triples, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return how plausible triples are, comparable between relations: higher is more plausible."""
+        """Return how plausible triples are, comparable between relations: higher is more plausible, -infinity is a barred loop."""
         usual = self._usual if self.confidence is None else np.empty((2, 0))
-        return margins(self.confidence, triples, scores, usual)
+        found = margins(self.confidence, triples, scores, usual)
+        return np.where(barred_triples(self.model, triples), -np.inf, found)
 
     def probabilities(self, relations: npt.NDArray[Any], scores: npt.NDArray[np.float64]) -> list[float | None]:
         """Return the probability that each triple is true, None if there is no calibration."""

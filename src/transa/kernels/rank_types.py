@@ -124,11 +124,20 @@ class Questions(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The known answers of query q are ``answers[starts[q]:stops[q]]``, sorted."""
+    """What is known of answers before they are scored.
+
+    Attributes
+    ----------
+    starts, stops, answers
+        The known answers of query q are ``answers[starts[q]:stops[q]]``, sorted.
+    barred
+        The entity that is no answer to query q, or -1.
+    """
 
     starts: npt.NDArray[np.int64]
     stops: npt.NDArray[np.int64]
     answers: npt.NDArray[np.int32]
+    barred: npt.NDArray[np.int64]
 
 
 class Tile(NamedTuple):

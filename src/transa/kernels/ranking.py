@@ -60,7 +60,7 @@ def count_better(
 def best_answers(
     metric: Metric, vectors: Vectors, questions: Questions, known: Known, chunk: int, results: Keeping
 ) -> None:
-    """Find for each query the entities of the lowest scores that are no known answers, `chunk` entities at a time."""
+    """Find for each query the entities of the lowest scores that are neither known answers nor barred, `chunk` entities at a time."""
     _best_answers(metric, vectors, questions, known, chunk, results.answers, results.scores)
 
 

@@ -28,8 +28,8 @@ class Counting(NamedTuple):
     targets
         The entity of each level.
     counts
-        Result of shape (4, targets), at first 0: entities better than the target, others equal to it, and of both those that are
-        known answers.
+        Result of shape (6, targets), at first 0: entities better than the target, others equal to it, of both those that are known
+        answers, and of both those that are barred.
     rescored
         Result for each task, at first 0: how many pairs had to be scored in full.
     """
@@ -40,7 +40,7 @@ class Counting(NamedTuple):
 
 
 class Keeping(NamedTuple):
-    """Keep for each query the entities of the lowest scores that are no known answers, the first of equal ones.
+    """Keep for each query the entities of the lowest scores that are neither known answers nor barred, the first of equal ones.
 
     Attributes
     ----------
@@ -132,13 +132,19 @@ def keep_open(questions, tile, space, found):
 
 @enter.of(Counting)
 def _score_targets(metric, vectors, questions, known, tile, space, reducer):
-    """Before the first entities, score the targets of the tile's queries."""
-    offsets, levels = questions.offsets, space.levels
+    """Before the first entities, score the targets of the tile's queries, and what is barred."""
+    offsets, levels, targets, counts = questions.offsets, space.levels, reducer.targets, reducer.counts
     if tile.begin == 0:
         for q in range(tile.start, tile.stop):
+            barred, value = known.barred[q], 0.0
+            if barred >= 0:
+                value = exact_score(metric, vectors, tile, space, q - tile.start, barred)
             for t in range(offsets[q], offsets[q + 1]):
-                score = exact_score(metric, vectors, tile, space, q - tile.start, reducer.targets[t])
+                score = exact_score(metric, vectors, tile, space, q - tile.start, targets[t])
                 levels[t] = score
+                if barred >= 0 and barred != targets[t]:
+                    counts[4, t] = value < score
+                    counts[5, t] = value == score
 
 
 @narrow.of(Counting)
@@ -206,9 +212,14 @@ def _count_pairs(metric, vectors, questions, known, tile, space, start, stop, re
 
 
 @enter.of(Keeping)
-def _leave_out_known(metric, vectors, questions, known, tile, space, reducer):
+def _leave_out(metric, vectors, questions, known, tile, space, reducer):
+    """Leave out known answers and what is barred."""
     lower, upper, answers = space.lower, space.upper, known.answers
     for q in range(tile.start, tile.stop):
+        barred = known.barred[q] - tile.begin
+        if 0 <= barred < tile.width:
+            lower[q - tile.start, barred] = np.inf
+            upper[q - tile.start, barred] = np.inf
         from_known = find(answers, known.starts[q], known.stops[q], tile.begin)
         to_known = find(answers, from_known, known.stops[q], tile.begin + tile.width)
         for place in range(from_known, to_known):

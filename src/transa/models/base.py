@@ -28,6 +28,8 @@ Differentiated = tuple[Array, Callable[[Array], Gradients]]
 
 #: What a model has parameters for: each entity, each relation, all together.
 ROLES = ("entity", "relation", "shared")
+#: The full name of `Model.loop_free` among the tables.
+LOOP_FREE = "relation.loop_free"
 
 
 class Rows(dict[str, Tensor]):
@@ -94,6 +96,8 @@ class Model:
         The tables: ``model.entity["vector"]`` has a row for each entity.
     shared
         Tables that belong to no entity or relation, as they are.
+    loop_free
+        Whether an entity is no answer to itself, for each relation (`transa.models.loop_prior`); None without this prior.
     """
 
     #: The name in recipes and commands.
@@ -144,6 +148,7 @@ class Model:
         self.entity: Rows = Rows()
         self.relation: Rows = Rows()
         self.shared: Rows = Rows()
+        self.loop_free: Tensor | None = None
 
     # ------------------------------------------------------------------ what a model states
 
@@ -291,11 +296,12 @@ class Model:
         return Rows({name: table[ids] for name, table in getattr(self, role).items()})
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return all tables by their full names, such as ``entity.vector``."""
-        return {f"{role}.{name}": table for role in ROLES for name, table in getattr(self, role).items()}
+        """Return all tables by their full names, such as ``entity.vector``, and the loop prior if there is one."""
+        tables = {f"{role}.{name}": table for role in ROLES for name, table in getattr(self, role).items()}
+        return tables if self.loop_free is None else tables | {LOOP_FREE: self.loop_free}
 
     def load(self, tensors: dict[str, Tensor]) -> Model:
-        """Put saved tables in place.
+        """Put saved tables in place, and the loop prior if it was saved.
 
         Raises
         ------
@@ -311,6 +317,12 @@ class Model:
                 raise InputError(f"weights: expected {full} in float32 or float64, as all tables, found {found.dtype}")
             role, name = full.split(".")
             getattr(self, role)[name] = found
+        prior = tensors.get(LOOP_FREE)
+        if prior is not None and (prior.dtype != torch.bool or tuple(prior.shape) != (self.num_relations,)):
+            what = f"{prior.dtype} {tuple(prior.shape)}"
+            raise InputError(f"weights: expected {LOOP_FREE} in bool of shape ({self.num_relations},), found {what}")
+        # a file from someone else may hold other bytes than 0 and 1
+        self.loop_free = None if prior is None else prior.view(torch.uint8) != 0
         return self
 
     def to(self, device: torch.device | str) -> Model:
@@ -319,6 +331,7 @@ class Model:
             rows = getattr(self, role)
             for name in rows:
                 rows[name] = rows[name].to(device)
+        self.loop_free = None if self.loop_free is None else self.loop_free.to(device)
         return self
 
     @property
@@ -329,7 +342,7 @@ class Model:
     @property
     def parameters(self) -> int:
         """The number of parameters."""
-        return sum(table.numel() for table in self.tensors().values())
+        return sum(table.numel() for role in ROLES for table in getattr(self, role).values())
 
     def __repr__(self) -> str:
         chosen = "".join(f", {option}={getattr(self, option)!r}" for option in self.options)

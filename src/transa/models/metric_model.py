@@ -63,4 +63,5 @@ class MetricModel(ResidualModel):
         """Return a TransE that shares the tables, by default with the L2 norm: it is the root of the score for W_r = I."""
         plain = TransE(self.num_entities, self.num_relations, self.dim, norm=norm or 2, biases=self.biases)
         plain.entity, plain.relation, plain.directional = self.entity, self.relation, self.directional
+        plain.loop_free = self.loop_free
         return plain

@@ -65,6 +65,11 @@ class Recipe(BaseModel):
         None, description="Vectors start uniform in [-init_range, init_range]; by default 6 / sqrt(dim)."
     )
     precision: Literal["float32", "float64"] = Field("float32", description="Type of the parameters.")
+    loop_limit: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.0,
+        description="The loop prior: an entity is no answer to itself in relations where fewer than this share of the training "
+        "triples lead from an entity to itself; 0: no prior.",
+    )
 
     # ------------------------------------------------------------------ the objective
     training_score: Literal["own", "l1"] = Field(

@@ -28,6 +28,7 @@ class Settings(TypedDict, total=False):
     cluster_pull: float
     init_range: float | None
     precision: Literal["float32", "float64"]
+    loop_limit: float
     # the objective
     training_score: Literal["own", "l1"]
     loss: Literal["margin", "logistic", "self_adversarial", "softmax"]

@@ -15,6 +15,7 @@ from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.kernels.threads import set_threads
 from transa.models import Model
+from transa.models.loop_prior import loop_free_relations
 from transa.training.engine import Engine, choose_engine, training_graph, training_model
 from transa.training.metric import update_metric
 from transa.training.optimizers import constrain
@@ -304,6 +305,8 @@ def start_model(graph: KnowledgeGraph, recipe: Recipe) -> Model:
             model.relation.metric.fill_(1.0)
         if recipe.metric_scale == "trace":
             model.relation.metric.mul_(recipe.metric_trace)
+    if recipe.loop_limit:
+        model.loop_free = loop_free_relations(graph.train, len(graph.relations), recipe.loop_limit)
     if not recipe.warm_epochs:  # a warm start adapts the model once it has the vectors
         model.adapt(training_graph(graph, recipe), recipe.seed)
     return model
