@@ -35,7 +35,7 @@ HOW: dict[str, dict[str, Any]] = {
     "some entities": {"sampled_entities": 20, "batch_size": 16},
     "dropout and smoothing": {"dropout": 0.3, "label_smoothing": 0.1},
     "cubic penalty": {"cubic_penalty": 0.1, "sampled_entities": 40, "batch_size": 32},
-    "adam, unit": {"optimizer": "adam", "learning_rate": 0.01, "entity_norm": "unit", "schedule": "cosine"},
+    "adam, unit, temperature": {"temperature": 5.0, "optimizer": "adam", "learning_rate": 0.01, "entity_norm": "unit", "schedule": "cosine"},
 }
 
 

@@ -105,8 +105,10 @@ class SoftmaxEngine:
     ) -> tuple[float, dict[str, Array]]:
         """Return the loss, and the gradients by a, w, the candidates' vectors and their biases."""
         kind = vectors.dtype
+        temperature = kind.type(self.recipe.temperature)
         bias = self.model.entity["bias"].numpy() if "bias" in self.model.entity else np.empty(0, kind)
-        bias = bias if rows is None or not len(bias) else bias[rows]
+        bias = temperature * (bias if rows is None or not len(bias) else bias[rows])
+        linear, squared = temperature * asked.linear, temperature * asked.squared
         losses = np.empty(len(asked.linear))
         gradients = {
             "linear": np.empty_like(asked.linear),
@@ -121,8 +123,8 @@ class SoftmaxEngine:
             low, high = (asked.owner[some.start], asked.owner[some.stop - 1] + 1) if len(asked.squared) else (0, 0)
             answers = offsets[some.start : some.stop + 1]
             tile = Tile(
-                asked.linear[some],
-                asked.squared[low:high],
+                linear[some],
+                squared[low:high],
                 asked.owner[some] - low,
                 answers - answers[0],
                 targets[answers[0] : answers[-1]],
@@ -135,6 +137,8 @@ class SoftmaxEngine:
                 *(by_squared, gradients["entity.vector"], gradients["entity.bias"]),
             )
             gradients["squared"][low:high] += by_squared
+        for name in ("linear", "squared", "entity.bias"):
+            gradients[name] *= temperature
         return float(losses.sum()), gradients
 
     def _space_for(self, tile: Tile, vectors: Array) -> Space:

@@ -95,7 +95,7 @@ class TorchSoftmaxEngine(TorchEngine):
 
     def _loss(self, logits: Tensor, rows: Tensor, answers: Tensor) -> Tensor:
         """Return the cross-entropy of all right answers; `rows` tells the question of each."""
-        logs = torch.log_softmax(logits, 1)
+        logs = torch.log_softmax(self.recipe.temperature * logits, 1)
         smoothing = self.recipe.label_smoothing
         return -((1 - smoothing) * logs[rows, answers] + smoothing * logs.mean(1)[rows]).sum()
 
