@@ -53,7 +53,7 @@ class TestTransASigned(TestTransADiagonal):
     options = {"metric": "signed", "metric_update": "gradient"}
 
     def test_weights_become_negative_and_orders_need_no_root(self) -> None:
-        model, _ = train(UMLS, self.recipe(metric_learning_rate=0.1, metric_clip=True), "numba")
+        model, _ = train(UMLS, self.recipe(metric_learning_rate=1.0, metric_clip=True), "numba")
         assert float(model.relation.metric.min()) < 0
         with pytest.raises(InputError, match=r"root: .* signed"):
             self.recipe(root=True)
