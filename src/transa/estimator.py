@@ -27,7 +27,8 @@ from transa.inference import (
     neighbours,
 )
 from transa.models import MODELS, Model
-from transa.training import Options, Progress, Recipe, RunFolder, Trainer, load_recipe, recipe_from
+from transa.training import Options, Progress, Recipe, RunFolder, Trainer, general_recipe, load_recipe, recipe_from
+from transa.training.general import is_general
 from transa.training.recipe_settings import Settings
 
 #: The parameters that stand in the signature, and those of them that are settings of the recipe.
@@ -51,7 +52,7 @@ class Estimator:
         Dimension of the vectors.
     recipe
         A recipe of the model by name (``"paper"``), a TOML file by its path, or a `transa.Recipe`. By default the recipe that the model
-        has for the dataset, or else its general recipe.
+        has for the dataset, or else its general recipe (``"general"``), which tries several ways of training.
     epochs, learning_rate, batch_size, negatives, seed
         Settings that people change most; None leaves them as the recipe has them.
     options
@@ -146,6 +147,8 @@ class Estimator:
             raise InputError(f"{type(self).__name__} has no setting {quote(foreign[0])}; {has}")
         if isinstance(self.recipe, Recipe):
             recipe = recipe_from(self.recipe.model_dump() | given)
+        elif is_general(self.system, self.recipe, graph.name, given):
+            recipe = general_recipe(self.system, graph, given, options=self.options)
         else:
             recipe = load_recipe(self.system, self.recipe, graph.name, given)
         if recipe.model != self.system:

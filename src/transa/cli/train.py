@@ -15,7 +15,8 @@ from transa.cli.options import IgnoreMemory, Json, Source, Split, TextFormat, Th
 from transa.cli.output import emit_json, live_view, note, note_compiling, note_memory, table
 
 if TYPE_CHECKING:
-    from transa.training import Options
+    from transa.data import KnowledgeGraph
+    from transa.training import Options, Recipe
 
 
 def register(app: typer.Typer) -> None:
@@ -30,10 +31,14 @@ class Training:
 
     model: Annotated[str, typer.Option(help="One of those that `transa models` lists.")] = "transa"
     recipe: Annotated[
-        str | None, typer.Option(help="One the model has, such as paper, authors or modern (transa), or a TOML file.")
+        str | None,
+        typer.Option(help="One the model has, such as paper, authors, modern or general (transa), or a TOML file."),
     ] = None
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting of the recipe; repeatable.")
+    ] = None
+    minutes: Annotated[
+        float | None, typer.Option(help="How long training by the general recipe may take, its trials included; 10.")
     ] = None
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False
 
@@ -79,16 +84,17 @@ def train(
     from transa.cli.stopping import stopping_between_epochs
     from transa.data.registry import canonical
     from transa.estimators import estimator_for
-    from transa.training import RunFolder, load_recipe
+    from transa.training import RunFolder
     from transa.training.memory import training_memory
+    from transa.training.recipe_files import GENERAL
 
     graph = load_graph(source, text, split)
     note(*graph.notes)
     folder = RunFolder(out)
     given = dict(map(read_setting, training.settings or []))
-    same = training.resume and not given and training.recipe is None and folder.holds("config.json")
-    recipe = folder.recipe() if same else load_recipe(training.model, training.recipe, canonical(source), given)
     options = machine.options()
+    same = training.resume and not given and training.recipe in (None, GENERAL) and folder.holds("config.json")
+    recipe = folder.recipe() if same else _recipe(graph, training, canonical(source), given, options)
     if training.resume and folder.started() and not folder.holds("config.json"):
         note(f"{out} holds nothing yet to go on from: training starts anew, with the settings of this command")
     note_memory(training_memory(graph, recipe, options), ignore=machine.ignore_memory)
@@ -109,6 +115,29 @@ def train(
         best = summary["validation"]
         scored = f", best validation {best['measure']} {best['best']:.4f} in epoch {best['epoch']}" if best else ""
         typer.echo(f"{out}: {summary['epochs']} epochs in {summary['seconds']:.1f} s{scored}")
+
+
+def _recipe(
+    graph: KnowledgeGraph, training: Training, dataset: str | None, given: dict[str, Any], options: Options
+) -> Recipe:
+    """Return the recipe to train by; the general one after its trials."""
+    from transa.errors import InputError
+    from transa.training import load_recipe
+    from transa.training.general import MINUTES, Trial, general_recipe, is_general
+
+    if not is_general(training.model, training.recipe, dataset, given):
+        if training.minutes is not None:
+            raise InputError("--minutes goes with the general recipe; others have a number of epochs (--set epochs=…)")
+        return load_recipe(training.model, training.recipe, dataset, given)
+
+    def told(trial: Trial) -> None:
+        note(f"tried {trial.name}: {trial.score:.4f} on valid, {trial.seconds:.2f} s an epoch")
+
+    note(
+        "no recipe was made for this graph: a few ways of training are tried for a moment, and the best is trained in full"
+    )
+    minutes = MINUTES if training.minutes is None else training.minutes
+    return general_recipe(training.model, graph, given, minutes=minutes, options=options, callback=told)
 
 
 def demo(

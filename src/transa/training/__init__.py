@@ -1,5 +1,6 @@
 """Training: one loop over epochs, and the engines that train them."""
 
+from transa.training.general import general_recipe
 from transa.training.progress import Options, Progress, Stopped, TrainingError
 from transa.training.recipe import Recipe, recipe_from
 from transa.training.recipe_files import load_recipe
@@ -14,6 +15,7 @@ __all__ = [
     "Stopped",
     "Trainer",
     "TrainingError",
+    "general_recipe",
     "load_recipe",
     "recipe_from",
 ]

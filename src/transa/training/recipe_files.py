@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from transa.training.recipe import Recipe, recipe_from
 
 #: The recipes of TransA and its PSD variant: as the paper says, as its authors' program does, as one would train today.
 RECIPES = ("paper", "authors", "modern")
+#: The recipe for graphs that no file was made for (`transa.training.general`); its tables are ways of training to try.
+GENERAL = "general"
 
 
 def load_recipe(
@@ -40,6 +43,8 @@ def load_recipe(
         since several models can share it.
     """
     values: dict[str, Any] = {"model": model}
+    if recipe == GENERAL:
+        raise InputError(f"recipe: {GENERAL!r} depends on the graph; transa.training.general_recipe makes it")
     if recipe is not None and recipe.endswith(".toml"):
         values |= read_recipe(Path(recipe))
     else:
@@ -76,11 +81,10 @@ def _bundled(model: str, recipe: str | None, dataset: str | None) -> dict[str, A
     A file holds the settings that all recipes share, and a table for each recipe with its own settings. ``default`` names the recipe
     to take if the user names none.
     """
-    folder = resources.files("transa.training") / "recipes"
-    files = {entry.name.partition("_")[2]: entry for entry in folder.iterdir() if entry.name.endswith(".toml")}
+    files = _files()
     loaded = [tomllib.loads(files[name].read_text("utf-8")) for name in _names(model, dataset) if name in files]
     default = next((file["default"] for file in loaded if "default" in file), None)
-    known = sorted({name for file in loaded for name, value in file.items() if isinstance(value, dict)})
+    known = sorted({name for file in loaded for name, value in file.items() if isinstance(value, dict)} - {GENERAL})
     chosen = recipe or default
     if recipe is not None and recipe not in known:
         raise InputError(
@@ -95,3 +99,23 @@ def _bundled(model: str, recipe: str | None, dataset: str | None) -> dict[str, A
 
 def _names(model: str, dataset: str | None) -> list[str]:
     return [f"{model}.toml", *([f"{model}_{dataset}.toml"] if dataset else [])]
+
+
+def general_tables(model: str) -> dict[str, dict[str, Any]]:
+    """Return the ways of training that a model's general recipe tries, by name; none for most models."""
+    found = _files().get(f"{model}.toml")
+    tables: dict[str, dict[str, Any]] = (
+        {} if found is None else tomllib.loads(found.read_text("utf-8")).get(GENERAL, {})
+    )
+    return tables
+
+
+def has_file(model: str, dataset: str | None) -> bool:
+    """Tell whether a recipe file was made for a model on a dataset."""
+    return dataset is not None and f"{model}_{dataset}.toml" in _files()
+
+
+def _files() -> dict[str, Traversable]:
+    """Return the recipe files by their names without the author: MODEL.toml or MODEL_DATASET.toml."""
+    folder = resources.files("transa.training") / "recipes"
+    return {entry.name.partition("_")[2]: entry for entry in folder.iterdir() if entry.name.endswith(".toml")}
