@@ -7,7 +7,6 @@ best on the validation split is trained in full. Where the graph has no validati
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
-from transa.training.progress import Options, Progress
+from transa.training.progress import Options
 from transa.training.recipe import Recipe, recipe_from
 from transa.training.recipe_files import GENERAL, general_tables, has_file
 from transa.training.trainer import Trainer
@@ -49,12 +48,15 @@ class Trial:
         Filtered MRR on validation triples (or accuracy where they are labelled) after the trial.
     seconds
         What an epoch takes.
+    spent
+        The seconds of the trial, without those in which kernels were compiled or loaded.
     """
 
     name: str
     recipe: Recipe
     score: float
     seconds: float
+    spent: float
 
 
 def general_recipe(
@@ -83,7 +85,6 @@ def general_recipe(
     callback
         Called after each trial.
     """
-    started = time.perf_counter()
     if minutes <= 0:
         raise InputError(f"minutes: expected more than 0, found {minutes}")
     tables = general_tables(model)
@@ -99,8 +100,7 @@ def general_recipe(
         if callback is not None:
             callback(trial)
     best = max(trials, key=lambda trial: trial.score)
-    left = 60 * minutes - (time.perf_counter() - started)
-    return _in_full(best, graph, left, given or {})
+    return _in_full(best, graph, 60 * minutes - sum(trial.spent for trial in trials), given or {})
 
 
 def is_general(model: str, recipe: str | None, dataset: str | None, given: Mapping[str, Any]) -> bool:
@@ -144,25 +144,19 @@ def sized(graph: KnowledgeGraph, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _try(name: str, recipe: Recipe, graph: KnowledgeGraph, budget: float, options: Options) -> Trial:
     """Train for a moment, and score the model on the validation split."""
-    short = recipe_from(
-        recipe.model_dump() | {"epochs": 1, "validate_every": 1, "patience": 0, "validate_sample": 1000}
-    )
-    first = Trainer(graph, short, options)
-    first.fit()  # loads the kernels, and tells how long an epoch takes
-    first = Trainer(graph, short, options)
-    first.fit()
+    short = recipe.model_dump() | {"validate_sample": 1000, "patience": 0}
+
+    def trained(epochs: int) -> Trainer:
+        trainer = Trainer(graph, recipe_from(short | {"epochs": epochs, "validate_every": epochs}), options)
+        trainer.fit()
+        return trainer
+
+    trained(1)  # loads the kernels
+    first = trained(1)
     epochs = int(np.clip(budget / max(first.seconds, 1e-9), 1, TRIAL_EPOCHS))
-    if epochs == 1:
-        return Trial(name, recipe, float(first.best or 0.0), first.seconds)
-    seconds = 0.0
-
-    def note(progress: Progress) -> None:
-        nonlocal seconds
-        seconds = progress.seconds
-
-    trainer = Trainer(graph, recipe_from(short.model_dump() | {"epochs": epochs, "validate_every": epochs}), options)
-    trainer.fit(note)
-    return Trial(name, recipe, float(trainer.best or 0.0), seconds / epochs)
+    last = trained(epochs) if epochs > 1 else first
+    spent = first.seconds + (last.seconds if epochs > 1 else 0)
+    return Trial(name, recipe, float(last.best or 0.0), last.seconds / epochs, spent)
 
 
 def _in_full(trial: Trial, graph: KnowledgeGraph, left: float, given: Mapping[str, Any]) -> Recipe:
