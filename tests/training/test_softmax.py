@@ -33,9 +33,17 @@ MODELS = {
 HOW: dict[str, dict[str, Any]] = {
     "all entities": {},
     "some entities": {"sampled_entities": 20, "batch_size": 16},
+    "a few answers at once": {"answers_at_once": 2, "batch_size": 64},
+    "others hidden": {"answers_at_once": 2, "hide_answers": True, "sampled_entities": 60, "batch_size": 64},
     "dropout and smoothing": {"dropout": 0.3, "label_smoothing": 0.1},
     "cubic penalty": {"cubic_penalty": 0.1, "sampled_entities": 40, "batch_size": 32},
-    "adam, unit, temperature": {"temperature": 5.0, "optimizer": "adam", "learning_rate": 0.01, "entity_norm": "unit", "schedule": "cosine"},
+    "adam, unit, temperature": {
+        "temperature": 5.0,
+        "optimizer": "adam",
+        "learning_rate": 0.01,
+        "entity_norm": "unit",
+        "schedule": "cosine",
+    },
 }
 
 
@@ -54,7 +62,8 @@ def test_losses_and_gradients_are_those_of_autograd(kind: type, relations: int, 
     weights = random.random(queries).astype(kind)
     losses, results = np.empty(queries), [np.zeros_like(table) for table in (linear, squared, every, bias)]
     with one_blas_thread():
-        tile = Tile(linear, squared, owner, offsets, targets, weights, smoothing)
+        nothing = np.zeros(queries + 1, np.int64), np.empty(0, np.int64)
+        tile = Tile(linear, squared, owner, offsets, targets, *nothing, weights, smoothing)
         space = space_for(queries + 3, relations, candidates, dim, kind)
         cross_entropy(tile, every, bias, space, losses, *results)
     a, w, c, b = (

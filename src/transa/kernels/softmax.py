@@ -27,6 +27,8 @@ from transa.kernels.scores import FAST
 
 #: Candidates in a chunk.
 CHUNK = 512
+#: The score of candidates that do not count.
+HIDDEN = -1e30
 
 
 class Tile(NamedTuple):
@@ -40,6 +42,8 @@ class Tile(NamedTuple):
         w of each relation, of shape (U, k), and the row of each query in it. U is 0 where scores have no w.
     offsets, targets
         The right answers of query q are the candidates ``targets[offsets[q]:offsets[q + 1]]``.
+    hidden_offsets, hidden
+        In the same form the candidates that do not count.
     weights
         The weight of each query: its cross-entropy is multiplied by it for each target.
     smoothing
@@ -51,6 +55,8 @@ class Tile(NamedTuple):
     owner: npt.NDArray[np.int64]
     offsets: npt.NDArray[np.int64]
     targets: npt.NDArray[np.int64]
+    hidden_offsets: npt.NDArray[np.int64]
+    hidden: npt.NDArray[np.int64]
     weights: Array
     smoothing: float
 
@@ -145,7 +151,7 @@ def _normalise(
 @kernel(parallel=True, fastmath=FAST)
 def _score(tile, candidates, bias, scores, tops, sums, aims):
     """Write each chunk's exponentials of scores, relative to its best score of each query."""
-    linear, squared, owner, offsets, targets, _, smoothing = tile
+    linear, squared, owner, offsets, targets, hidden_offsets, hidden, _, smoothing = tile
     queries, total = len(linear), len(candidates)
     for c in prange(len(scores)):
         chunk = np.int64(c)
@@ -159,6 +165,8 @@ def _score(tile, candidates, bias, scores, tops, sums, aims):
         if len(bias):
             _add_bias(own, bias, low)
         _find_aims(own, offsets, targets, low, high, smoothing / total, 1 - smoothing, aims, chunk)
+        if len(hidden):
+            _hide(own, hidden_offsets, hidden, low, high)
         for q in range(queries):
             top = own[q, 0]
             for x in range(width):
@@ -196,6 +204,15 @@ def _add_bias(own, bias, low):
 
 
 @njit
+def _hide(own, offsets, hidden, low, high):
+    """Give the candidates that do not count a score that no other falls below."""
+    for q in range(own.shape[0]):
+        for place in range(offsets[q], offsets[q + 1]):
+            if low <= hidden[place] < high:
+                own[q, hidden[place] - low] = HIDDEN
+
+
+@njit
 def _find_aims(own, offsets, targets, low, high, spread, rest, aims, chunk):
     """Write for each query what the scores of a chunk's candidates add to the expected score of its targets."""
     for q in range(own.shape[0]):
@@ -215,7 +232,7 @@ def _find_aims(own, offsets, targets, low, high, spread, rest, aims, chunk):
 @kernel(parallel=True, fastmath=FAST)
 def _differentiate(tile, candidates, scores, shares, by_linear, by_squared, by_candidates, by_bias):
     """Turn exponentials into derivatives by the scores, and these into gradients."""
-    linear, squared, owner, offsets, targets, weights, smoothing = tile
+    linear, squared, owner, offsets, targets, _, _, weights, smoothing = tile
     queries, total, size = len(linear), len(candidates), candidates.shape[1]
     for c in prange(len(scores)):
         chunk = np.int64(c)

@@ -1,4 +1,6 @@
-"""The order of an epoch of questions: each (h, r, ?) and (?, r, t) of the training triples once, with all its right answers.
+"""The order of an epoch of questions: each (h, r, ?) and (?, r, t) of the training triples, with its right answers.
+
+A question is asked once an epoch with all its answers; or, with more answers than `answers_at_once`, several times with some of them.
 
 As in `transa.training.epoch_batches`, every random number is a function of the seed, the epoch and the position in it.
 """
@@ -30,6 +32,8 @@ class QueryBatch:
         The entity and the relation that are given, and whether the head is asked for.
     offsets, targets
         The right answers of question q are ``targets[offsets[q]:offsets[q + 1]]``.
+    hidden_offsets, hidden
+        In the same form those of its other right answers that do not count as candidates.
     """
 
     start: int
@@ -38,6 +42,8 @@ class QueryBatch:
     at_head: npt.NDArray[np.bool_]
     offsets: npt.NDArray[np.int64]
     targets: npt.NDArray[np.int64]
+    hidden_offsets: npt.NDArray[np.int64]
+    hidden: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.fixed)
@@ -67,10 +73,17 @@ class QueryBatches:
         keys = kinds * self.num_entities + fixed
         order = np.lexsort((targets, keys))
         first = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        sizes = np.diff(np.append(first, len(order)))
+        most = recipe.answers_at_once or max(int(sizes.max(initial=1)), 1)
+        times = -(-sizes // most)
+        question = np.repeat(np.arange(len(first)), times)
+        turn = np.arange(len(question)) - np.repeat(np.cumsum(times) - times, times)
         self.targets = targets[order].astype(np.int32)
-        self.offsets = np.append(first, len(order))
-        self.fixed = fixed[order[first]].astype(np.int32)
-        self.kinds = kinds[order[first]].astype(np.int32)
+        self.starts = first[question] + turn * most
+        self.stops = np.minimum(self.starts + most, (first + sizes)[question])
+        self.answers = first[question], (first + sizes)[question]
+        self.fixed = fixed[order[first]][question].astype(np.int32)
+        self.kinds = kinds[order[first]][question].astype(np.int32)
 
     def __len__(self) -> int:
         return len(self.fixed)
@@ -81,9 +94,9 @@ class QueryBatches:
         shuffle(stream(self.recipe.seed, SHUFFLE, number), order)
         for start in range(0, len(self), self.recipe.batch_size):
             some = np.sort(order[start : start + self.recipe.batch_size])  # questions are sorted by relation
-            counts = self.offsets[some + 1] - self.offsets[some]
-            offsets = np.concatenate([[0], np.cumsum(counts)])
-            places = np.repeat(self.offsets[some] - offsets[:-1], counts) + np.arange(offsets[-1])
+            starts, stops = self.starts[some], self.stops[some]
+            offsets, places = _ranges(starts, stops)
+            hidden_offsets, hidden = self._others(some) if self.recipe.hide_answers else (np.zeros(1, np.int64),) * 2
             kinds = self.kinds[some].astype(np.int64)
             yield QueryBatch(
                 start,
@@ -92,7 +105,17 @@ class QueryBatches:
                 kinds % 2 == 1,
                 offsets,
                 self.targets[places].astype(np.int64),
+                hidden_offsets,
+                self.targets[hidden].astype(np.int64) if self.recipe.hide_answers else np.empty(0, np.int64),
             )
+
+    def _others(self, some: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the places of the answers that some questions have beyond those they are asked with, and their borders."""
+        firsts, lasts = (ends[some] for ends in self.answers)
+        starts = np.stack([firsts, self.stops[some]], axis=1).ravel()
+        stops = np.stack([self.starts[some], lasts], axis=1).ravel()
+        offsets, places = _ranges(starts, stops)
+        return offsets[::2], places
 
     def candidates(self, batch: QueryBatch, number: int) -> npt.NDArray[np.int64] | None:
         """Return the entities among which the answers of a batch are ranked, sorted: its own and those drawn for it; None: all."""
@@ -110,3 +133,11 @@ class QueryBatches:
             return None
         random = np.random.default_rng([self.recipe.seed, DROPOUT, number, batch.start])
         return ((random.random((len(batch), dim), np.float32) >= share) / (1 - share)).astype(kind)
+
+
+def _ranges(
+    starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the numbers from each start to its stop, one range after another, and the borders of the ranges."""
+    offsets = np.concatenate([[0], np.cumsum(stops - starts)])
+    return offsets, np.repeat(starts - offsets[:-1], stops - starts) + np.arange(offsets[-1])

@@ -95,6 +95,14 @@ class Recipe(BaseModel):
         None,
         description="With negatives 'all', draw so many entities for each batch instead; its own entities come on top.",
     )
+    answers_at_once: Count | None = Field(
+        None,
+        description="With negatives 'all', ask a question with more right answers several times an epoch, with so many of them.",
+    )
+    hide_answers: bool = Field(
+        False,
+        description="Whether its other right answers are then no candidates, so that answers do not compete with each other.",
+    )
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.0, description="Share of an answer's probability that is spread over all entities (negatives 'all')."
     )
@@ -223,7 +231,9 @@ class Recipe(BaseModel):
             raise ValueError("negatives: 'all' goes with the loss 'softmax'")
         if self.negatives == "all" and (self.shared_negatives or self.candidates != "all"):
             raise ValueError("negatives: 'all' goes without shared_negatives and with candidates 'all'")
-        for field in ("sampled_entities", "label_smoothing", "dropout", "cubic_penalty"):
+        if self.hide_answers and (not self.answers_at_once or self.label_smoothing):
+            raise ValueError("hide_answers: goes with answers_at_once and without label_smoothing")
+        for field in ("sampled_entities", "answers_at_once", "label_smoothing", "dropout", "cubic_penalty"):
             if getattr(self, field) and self.negatives != "all":
                 raise ValueError(f"{field}: expected negatives 'all'")
         if self.patience and not self.validate_every:

@@ -36,6 +36,8 @@ class Settings(TypedDict, total=False):
     temperature: float
     negligible: float
     sampled_entities: int | None
+    answers_at_once: int | None
+    hide_answers: bool
     label_smoothing: float
     dropout: float
     cubic_penalty: float

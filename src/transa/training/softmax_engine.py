@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -21,6 +23,8 @@ from transa.training.recipe import Recipe
 from transa.training.settings import decay_all, table_settings
 from transa.training.steps import RowSteps
 
+#: Borders of the parts of an array, and the array.
+Ragged: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 #: Scores that a tile holds, at most; but a tile has at least `QUERIES` queries.
 SCORES, QUERIES = 1 << 23, 16
 
@@ -74,16 +78,17 @@ class SoftmaxEngine:
         """Take the steps of a batch and return its loss."""
         rows = self.queries.candidates(batch, number)
         vectors = self.entities if rows is None else self.entities[rows]
-        fixed, targets = batch.fixed, batch.targets
+        fixed, targets, hidden = batch.fixed, batch.targets, (batch.hidden_offsets, batch.hidden)
         if rows is not None:
             fixed, targets = np.searchsorted(rows, fixed), np.searchsorted(rows, targets)
+            hidden = among(rows, *hidden)
         relations, owner = np.unique(batch.relations, return_inverse=True)
         tables = {name: table.numpy()[relations] for name, table in self.model.relation.items()}
         sign = np.where(batch.at_head, -1, 1).astype(vectors.dtype)
         kept = self.queries.kept(batch, number, self.model.dim, vectors.dtype)
         asked = self.model.linearise(vectors[fixed], RelationRows(tables, owner, sign), kept)
         assert asked is not None  # noqa: S101
-        loss, gradients = self._differentiate(asked, batch.offsets, targets, vectors, rows)
+        loss, gradients = self._differentiate(asked, (batch.offsets, targets), hidden, vectors, rows)
         by_fixed, by_tables = asked.backward(gradients.pop("linear"), gradients.pop("squared"))
         np.add.at(gradients["entity.vector"], fixed, by_fixed)
         gradients |= {f"relation.{name}": by_table for name, by_table in by_tables.items()}
@@ -101,9 +106,12 @@ class SoftmaxEngine:
         return loss
 
     def _differentiate(
-        self, asked: Linearised, offsets: Array, targets: Array, vectors: Array, rows: Array | None
+        self, asked: Linearised, answers: Ragged, hidden: Ragged, vectors: Array, rows: Array | None
     ) -> tuple[float, dict[str, Array]]:
-        """Return the loss, and the gradients by a, w, the candidates' vectors and their biases."""
+        """Return the loss, and the gradients by a, w, the candidates' vectors and their biases.
+
+        `answers` and `hidden` are borders and candidates of the right answers and of those that do not count.
+        """
         kind = vectors.dtype
         temperature = kind.type(self.recipe.temperature)
         bias = self.model.entity["bias"].numpy() if "bias" in self.model.entity else np.empty(0, kind)
@@ -121,13 +129,12 @@ class SoftmaxEngine:
         for start in range(0, len(losses), size):
             some = slice(start, min(start + size, len(losses)))
             low, high = (asked.owner[some.start], asked.owner[some.stop - 1] + 1) if len(asked.squared) else (0, 0)
-            answers = offsets[some.start : some.stop + 1]
             tile = Tile(
                 linear[some],
                 squared[low:high],
                 asked.owner[some] - low,
-                answers - answers[0],
-                targets[answers[0] : answers[-1]],
+                *_part(answers, some),
+                *_part(hidden, some),
                 weights[some],
                 self.recipe.label_smoothing,
             )
@@ -192,3 +199,19 @@ class SoftmaxEngine:
         for name, steps in self.steps.items():
             steps.first[...] = state[f"{name}.0"].numpy()
             steps.second[...] = state[f"{name}.1"].numpy()
+
+
+def among(rows: npt.NDArray[np.int64], offsets: Array, wanted: Array) -> Ragged:
+    """Return the positions in `rows` of those that are in it, with the borders of the questions."""
+    places = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
+    found = rows[places] == wanted
+    return np.concatenate([[0], np.cumsum(found)])[offsets], places[found]
+
+
+def _part(ragged: Ragged, some: slice) -> Ragged:
+    """Return the part of some questions."""
+    offsets, values = ragged
+    if not len(values):
+        return np.zeros(1, np.int64), values
+    borders = offsets[some.start : some.stop + 1]
+    return borders - borders[0], values[borders[0] : borders[-1]]

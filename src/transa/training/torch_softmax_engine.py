@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -15,7 +16,7 @@ from transa.training.engine import EpochReport
 from transa.training.query_batches import QueryBatch, QueryBatches
 from transa.training.recipe import Recipe
 from transa.training.settings import decay_all
-from transa.training.torch_engine import TorchEngine
+from transa.training.torch_engine import FAR, TorchEngine
 
 #: Numbers that a tile holds, at most.
 BUDGET = 1 << 25
@@ -60,6 +61,8 @@ class TorchSoftmaxEngine(TorchEngine):
         owners, counts, total = self._tensor(owner), self._tensor(np.diff(batch.offsets)), 0.0
         for part in _parts(batch, size, by_relation=self.model.grouped):
             logits = self._logits(batch, part, leaves, fixed, owners, mask)
+            if self.recipe.hide_answers:
+                logits = logits.masked_fill(self._hidden(batch, part, rows, len(entities)), -FAR)
             answers = targets[batch.offsets[part.start] : batch.offsets[part.stop]]
             loss = self._loss(logits, torch.repeat_interleave(counts[part]), answers)
             if self.recipe.cubic_penalty:
@@ -92,6 +95,17 @@ class TorchSoftmaxEngine(TorchEngine):
         finally:
             model.shared = saved
         return -torch.where(at_head[:, None], sides[0], sides[1])
+
+    def _hidden(self, batch: QueryBatch, part: slice, rows: npt.NDArray[np.int64] | None, width: int) -> Tensor:
+        """Tell which candidates of some questions do not count."""
+        offsets = batch.hidden_offsets[part.start : part.stop + 1]
+        wanted = batch.hidden[offsets[0] : offsets[-1]]
+        question = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        places = wanted if rows is None else np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
+        there = np.ones(len(wanted), bool) if rows is None else rows[places] == wanted
+        found = np.zeros((len(offsets) - 1, width), bool)
+        found[question[there], places[there]] = True
+        return torch.from_numpy(found).to(self.device)
 
     def _loss(self, logits: Tensor, rows: Tensor, answers: Tensor) -> Tensor:
         """Return the cross-entropy of all right answers; `rows` tells the question of each."""
