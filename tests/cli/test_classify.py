@@ -42,7 +42,8 @@ def test_json_holds_fractions_over_all_and_for_each_relation(command, run: Path)
     result = command("classify", run, "--json")
     summary = parsed(result)
     assert set(summary) == MEASURES | {
-        *("run", "split", "sampled", "seed", "global_threshold", "estimate", "relations", "calibration", "notes")
+        *("run", "split", "sampled", "seed", "global_threshold", "barred_loops", "estimate", "relations"),
+        *("calibration", "notes"),
     }
     assert (summary["run"], summary["split"], summary["n"], summary["sampled"]) == (str(run), "test", 1322, True)
     assert summary["estimate"] is None

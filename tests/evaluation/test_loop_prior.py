@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.evaluation.test_link_prediction import DIM, ENTITIES, RELATIONS, TIES, VARIANTS, made
+from tests.evaluation.test_link_prediction import ALL, DIM, ENTITIES, RELATIONS, TIES, made, scores_of
 from transa.data import KnowledgeGraph, KnownFacts
 from transa.errors import InputError
 from transa.evaluation import accuracy, classify, evaluate, link_prediction
@@ -35,10 +35,12 @@ def with_loops(variant: str, seed: int) -> tuple[Model, np.ndarray, np.ndarray]:
 
 def all_scores(model: Model, side: str, fixed: int, relation: int) -> np.ndarray:
     """The scores of all answers to a question, in double precision."""
-    double = build(model.name, ENTITIES, RELATIONS, DIM, **{name: getattr(model, name) for name in model.options})
+    options = {name: getattr(model, name) for name in model.options}
+    double = build(model.name, ENTITIES, model.num_relations, DIM, **options)
+    double.directional = model.directional
     double.load({name: table.double() for name, table in model.tensors().items() if name != "relation.loop_free"})
     rows = [(x, relation, fixed) if side == "head" else (fixed, relation, x) for x in range(ENTITIES)]
-    return double.score_triples(torch.tensor(rows)).numpy()
+    return scores_of(double, rows, side)
 
 
 def expected_counts(model: Model, triples: np.ndarray, facts: np.ndarray) -> np.ndarray:
@@ -64,7 +66,7 @@ def expected_counts(model: Model, triples: np.ndarray, facts: np.ndarray) -> np.
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", ALL)
 def test_ranks_with_and_without_the_prior_equal_brute_force(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, triples, facts = with_loops(variant, 7)
     known = KnownFacts(facts, ENTITIES, RELATIONS)
@@ -90,7 +92,7 @@ def test_ranks_with_and_without_the_prior_equal_brute_force(variant: str, monkey
 @pytest.mark.slow
 @pytest.mark.parametrize("with_torch", [False, True])
 @pytest.mark.parametrize("side", ["head", "tail"])
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", ALL)
 def test_the_best_answers_never_hold_what_is_barred(
     variant: str, side: Any, with_torch: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ import transa
 from tests.training.helpers import same_bits, settings
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
+from transa.evaluation import evaluate
 from transa.models import build
 from transa.models.loop_prior import loop_free_relations
 from transa.training import Options, RunFolder, Stopped, Trainer, load_recipe, recipe_from
@@ -94,6 +95,18 @@ def test_an_interrupted_run_ends_with_the_same_bits_and_the_same_prior(tmp_path:
     assert same_bits(kept.tensors(), whole.tensors())
     assert torch.equal(kept.loop_free, whole.loop_free)  # type: ignore[arg-type]
     assert (kept.relation.keys(), kept.parameters) == (whole.relation.keys(), whole.parameters)
+
+
+def test_a_directional_model_has_one_prior_for_both_directions(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    recipe = settings(model="transe", epochs=1, loop_limit=0.01, directional=True)
+    trained = Trainer(UMLS, recipe, None, folder).fit()
+    kept = folder.model()
+    assert trained.loop_free is not None and len(trained.loop_free) == len(UMLS.relations) == kept.graph_relations
+    assert same_bits(kept.tensors(), trained.tensors())
+    found = evaluate(kept, UMLS, limit=50)
+    assert found.found.without_prior is not None
+    assert (found.ranks(filtered=False) <= found.found.without_prior.ranks(filtered=False)).all()  # test has no loops
 
 
 def test_validation_uses_the_prior() -> None:

@@ -97,7 +97,7 @@ class Model:
     shared
         Tables that belong to no entity or relation, as they are.
     loop_free
-        Whether an entity is no answer to itself, for each relation (`transa.models.loop_prior`); None without this prior.
+        Whether an entity is no answer to itself, for each relation of the graph (`transa.models.loop_prior`); None without this prior.
     """
 
     #: The name in recipes and commands.
@@ -318,9 +318,10 @@ class Model:
             role, name = full.split(".")
             getattr(self, role)[name] = found
         prior = tensors.get(LOOP_FREE)
-        if prior is not None and (prior.dtype != torch.bool or tuple(prior.shape) != (self.num_relations,)):
+        size = self.graph_relations
+        if prior is not None and (prior.dtype != torch.bool or tuple(prior.shape) != (size,)):
             what = f"{prior.dtype} {tuple(prior.shape)}"
-            raise InputError(f"weights: expected {LOOP_FREE} in bool of shape ({self.num_relations},), found {what}")
+            raise InputError(f"weights: expected {LOOP_FREE} in bool of shape ({size},), found {what}")
         # a file from someone else may hold other bytes than 0 and 1
         self.loop_free = None if prior is None else prior.view(torch.uint8) != 0
         return self
