@@ -51,31 +51,37 @@ def test_a_directional_model_with_a_signed_metric_is_trained_and_asked(command, 
     run = tmp_path / "run"
     chosen = [*("directional=true", "metric=signed", "root=false", "metric_update=gradient", "epochs=3", "dim=8")]
     settings = [part for each in chosen for part in ("--set", each)]
-    assert command("train", "nations", "--model", "transa", "--out", run, *settings).code == 0
+    assert command("train", "umls", "--model", "transa", "--out", run, *settings).code == 0
     assert RunFolder(run).model().directional
-    assert command("train", "nations", "--out", run, "--resume").code == 0
+    assert command("train", "umls", "--out", run, "--resume").code == 0
     for asked in (
         ("evaluate", run, "--limit", 20),
         ("classify", run),
-        ("predict", run, "--relation", "embassy", "--tail", "usa"),
+        ("predict", run, "--relation", "causes", "--tail", "neoplastic_process"),
         ("weights", run, "--picture", tmp_path / "weights.svg"),
-        ("explain", run, "uk", "embassy", "usa", "--side", "head", "--picture", tmp_path / "why.svg"),
+        ("explain", run, "virus", "causes", "neoplastic_process", "--side", "head", "--picture", tmp_path / "why.svg"),
         ("figure", 1, run, "--out", tmp_path / "figure1.svg"),
         ("figure", 2, run, "--out", tmp_path / "figure2.svg"),
         ("figure", 3, run, "--out", tmp_path / "figure3.svg"),
-        ("export", run, tmp_path / "run.parquet"),
+        ("export", run, "--out", tmp_path / "run.parquet"),
     ):
         found = command(*asked)
         assert found.code == 0, (asked, found.err)
-    assert "embassy⁻¹" in command("weights", run, "--top", 200).out
-    assert "(?, embassy, usa)" in command("explain", run, "uk", "embassy", "usa", "--side", "head").out
+    assert "causes⁻¹" in command("weights", run, "--top", 200).out
+    assert (
+        "(?, causes, neoplastic_process)"
+        in command("explain", run, "virus", "causes", "neoplastic_process", "--side", "head").out
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--model", "transa", "--set", "metric=signed"], "root: f_r may be negative with a signed metric"),
-        (["--set", "squared=true"], "squared: the square is that of the L2 norm"),
+        (
+            ["--model", "transe", "--set", "norm=1", "--set", "squared=true"],
+            "squared: the square is that of the L2 norm",
+        ),
         (["--set", "epoch=1"], "unknown setting 'epoch'; did you mean 'epochs'"),
         (["--set", "rounds=1"], "unknown setting 'rounds'; it is called 'epochs' now"),
         (["--set", "learning_rate=fast"], "learning_rate"),

@@ -161,7 +161,7 @@ def test_only_known_facts_are_corrupted(stranger: Row) -> None:
 
 
 def test_an_unknown_sampling_is_an_error() -> None:
-    with pytest.raises(InputError, match=r"'bernoulli'.*'uniform' or 'bern'"):
+    with pytest.raises(InputError, match=r"'bernoulli'.*'uniform', 'bern' or 'tail'"):
         Corruptor(KnownFacts(array([(0, 0, 1)]), 2, 1), "bernoulli")  # type: ignore[arg-type]
 
 

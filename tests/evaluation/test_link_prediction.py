@@ -137,7 +137,7 @@ def test_torch_counts_as_the_kernels_do(variant: str, monkeypatch: pytest.Monkey
     monkeypatch.undo()
     answers, scores = Ranker(model).best(queries, 5, leave_out_known=True)
     np.testing.assert_array_equal(torch_answers, answers)
-    np.testing.assert_allclose(torch_scores, scores, rtol=1e-6)
+    np.testing.assert_allclose(torch_scores, scores, rtol=1e-6, atol=1e-9)  # a root in torch is never 0
 
 
 @pytest.mark.parametrize(

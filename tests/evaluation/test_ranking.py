@@ -30,7 +30,7 @@ def test_the_best_answers_are_those_of_a_full_sort(variant: str, side: str) -> N
                     values[queries.known[queries.starts[q] : queries.stops[q]]] = np.inf
                 order = np.argsort(values, kind="stable")[:6]
                 assert answers[q].tolist() == np.where(np.isinf(values[order]), -1, order).tolist()
-                np.testing.assert_allclose(scores[q], values[order], rtol=1e-6)
+                np.testing.assert_allclose(scores[q], values[order], rtol=1e-6, atol=1e-9)  # a root in torch is never 0
 
 
 @pytest.mark.parametrize("variant", ["transe-l1", "transa-full"])
