@@ -1,0 +1,109 @@
+"""The general recipe: when it is used, what it tries, and what it makes of the outcome."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transa
+from transa.data.vocabulary import Vocabulary
+from transa.errors import InputError
+from transa.training import RunFolder, general_recipe, load_recipe
+from transa.training.general import Trial, is_general, sized, with_validation
+
+NATIONS = replace(transa.load("nations"), name=None)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "dataset", "given", "expected"),
+    [
+        (None, None, {}, True),
+        (None, "my graph", {"dim": 20}, True),
+        (None, "wn18", {}, False),  # a file was made for it
+        ("general", "wn18", {}, True),
+        ("modern", None, {}, False),
+        (None, None, {"epochs": 5}, False),
+        (None, None, {"loss": "margin"}, False),
+    ],
+)
+def test_when_it_is_used(recipe: str | None, dataset: str | None, given: dict[str, object], expected: bool) -> None:
+    assert is_general("transa", recipe, dataset, given) is expected
+
+
+def test_most_models_have_none() -> None:
+    assert not is_general("se", None, None, {})
+    with pytest.raises(InputError, match="se has no general recipe"):
+        general_recipe("se", NATIONS)
+
+
+def test_it_is_no_file() -> None:
+    with pytest.raises(InputError, match="general_recipe makes it"):
+        load_recipe("transa", "general", None)
+
+
+def test_triples_are_held_out_where_there_is_no_validation_split() -> None:
+    alone = replace(NATIONS, valid=np.empty((0, 3), np.int32), test=np.empty((0, 3), np.int32))
+    tried = with_validation(alone)
+    assert 0 < len(tried.valid) <= 0.05 * len(alone.train) + 1
+    together = np.concatenate([tried.train, tried.valid])
+    assert len(np.unique(together, axis=0)) == len(together) == len(np.unique(alone.train, axis=0))
+    for column in range(3):
+        assert set(tried.valid[:, column]) <= set(tried.train[:, column])
+    assert with_validation(NATIONS) is NATIONS
+
+
+def test_sizes_follow_the_graph() -> None:
+    small, large = sized(NATIONS, {"negatives": "all"}), sized(transa.load("umls"), {"negatives": "all"})
+    assert small["batch_size"] <= large["batch_size"]
+    assert "sampled_entities" not in small  # all 14 entities are candidates
+    many = replace(NATIONS, entities=Vocabulary(map(str, range(10_000))))
+    assert 0 < sized(many, {"negatives": "all"})["sampled_entities"] < 10_000
+    assert "sampled_entities" not in sized(many, {"negatives": 64})
+
+
+@pytest.mark.slow
+def test_the_best_trial_is_trained_in_full() -> None:
+    trials: list[Trial] = []
+    recipe = general_recipe("transa", NATIONS, {"dim": 8, "seed": 3}, minutes=0.05, callback=trials.append)
+    best = max(trials, key=lambda trial: trial.score)
+    assert len({trial.name for trial in trials}) == len(trials) > 1
+    assert (recipe.loss, recipe.entity_norm) == (best.recipe.loss, best.recipe.entity_norm)
+    assert (recipe.dim, recipe.seed) == (8, 3)
+    assert recipe.epochs >= 1
+    assert recipe.validate_every
+
+
+@pytest.mark.slow
+def test_a_graph_of_ones_own_is_trained_by_it(command, tmp_path: Path) -> None:
+    graph = tmp_path / "facts.csv"
+    rows = (",".join(map(str, row.values())) for row in NATIONS.named("train").to_pylist())
+    graph.write_text("head,relation,tail\n" + "\n".join(rows) + "\n")
+    run = ["train", str(graph), "--out", str(tmp_path / "run"), "--set", "dim=8"]
+    done = command(*run, "--minutes", "0.05")
+    assert done.code == 0, done.err
+    assert "tried" in done.err
+    recipe = RunFolder(tmp_path / "run").recipe()
+    assert recipe.dim == 8
+    assert not recipe.validate_every  # there is nothing to validate on
+    again = command(*run[:-2], "--resume")
+    assert again.code == 0, again.err
+    assert "tried" not in again.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--recipe", "modern", "--minutes", "1"], "--minutes goes with the general recipe"),
+        (["--minutes", "0"], "minutes: expected more than 0"),
+        (["--model", "se", "--recipe", "general"], "se has no general recipe"),
+    ],
+)
+def test_wrong_options(command, tmp_path: Path, options: list[str], message: str) -> None:
+    graph = tmp_path / "facts.csv"
+    graph.write_text("a,r,b\nb,r,c\n")
+    done = command("train", graph, "--out", tmp_path / "run", *options)
+    assert done.code == 2
+    assert message in done.err
