@@ -63,7 +63,7 @@ def test_a_directional_model_with_a_signed_metric_is_trained_and_asked(command, 
         ("figure", 1, run, "--out", tmp_path / "figure1.svg"),
         ("figure", 2, run, "--out", tmp_path / "figure2.svg"),
         ("figure", 3, run, "--out", tmp_path / "figure3.svg"),
-        ("export", run, "--out", tmp_path / "run.parquet"),
+        ("export", run, "--to", tmp_path / "run.parquet"),
     ):
         found = command(*asked)
         assert found.code == 0, (asked, found.err)

@@ -39,7 +39,7 @@ MODELS = {
     "ntn": {"model": "ntn", "hidden": 3},
     "rescal": {"model": "rescal"},
     "transa-diagonal": {"model": "transa", "metric": "diagonal", "metric_update": "gradient"},
-    "transa-signed": {"model": "transa", "metric": "signed", "metric_update": "gradient", "metric_learning_rate": 0.1},
+    "transa-signed": {"model": "transa", "metric": "signed", "metric_update": "gradient"},
     "transa-lowrank": {"model": "transa", "metric": "lowrank", "rank": 3, "metric_update": "gradient"},
     "transa-rank-one-root": {"model": "transa", "metric": "lowrank", "root": True, "metric_update": "gradient"},
     "transa-full": {"model": "transa", "metric": "full"},
