@@ -19,6 +19,7 @@ from transa.evaluation import evaluate
 from transa.models import build
 from transa.models.loop_prior import loop_free_relations
 from transa.training import Options, RunFolder, Stopped, Trainer, load_recipe, recipe_from
+from transa.training.recipe_files import general_tables
 from transa.training.trainer import start_model
 
 #: UMLS has no loops; here its first relation has many.
@@ -64,11 +65,10 @@ def test_the_prior_is_learned_from_train_alone_and_is_no_parameter() -> None:
         ("transh", None, 0.0),
     ],
 )
-@pytest.mark.parametrize("dataset", [None, "umls", "wn18"])
-def test_only_modern_recipes_of_transe_and_transa_have_it(
-    model: str, recipe: str | None, limit: float, dataset: str | None
-) -> None:
-    assert load_recipe(model, recipe, dataset).loop_limit == limit
+@pytest.mark.parametrize("recipe", ["paper", "authors", "modern"])
+def test_recipes_that_were_measured_without_it_have_none(recipe: str) -> None:
+    assert load_recipe("transa", recipe, None).loop_limit == 0
+    assert all(table["loop_limit"] == 0.01 for table in general_tables("transa").values())
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, "often"])
