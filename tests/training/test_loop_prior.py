@@ -53,18 +53,6 @@ def test_the_prior_is_learned_from_train_alone_and_is_no_parameter() -> None:
     assert start_model(graph, recipe_from({"model": "transe"})).loop_free is None
 
 
-@pytest.mark.parametrize(
-    ("model", "recipe", "limit"),
-    [
-        ("transa", None, 0.01),
-        ("transe", None, 0.01),
-        ("transa", "paper", 0.0),
-        ("transa", "authors", 0.0),
-        ("transe", "paper", 0.0),
-        ("adaptive_metric", None, 0.0),
-        ("transh", None, 0.0),
-    ],
-)
 @pytest.mark.parametrize("recipe", ["paper", "authors", "modern"])
 def test_recipes_that_were_measured_without_it_have_none(recipe: str) -> None:
     assert load_recipe("transa", recipe, None).loop_limit == 0
