@@ -56,6 +56,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
         ("wn18",),
     ),
     "modern": ("modern", {}, ()),
+    "softmax": ("softmax", {}, ()),
 }
 #: On these datasets the study repeats the recipes of the paper and of its authors,
 REPEATED = ("wn18", "wn11")
@@ -199,7 +200,9 @@ def _plan_metric(datasets: tuple[str, ...], given: dict[str, Any]) -> Plan:
             if changes and dataset not in where:
                 continue
             settings = load_recipe("transa", recipe, dataset, changes | given)
-            repeated = dataset in REPEATED and recipe != "modern" and not changes and "seed" not in given
+            repeated = (
+                dataset in REPEATED and recipe not in ("modern", "softmax") and not changes and "seed" not in given
+            )
             for seed in SEEDS if repeated else (settings.seed,):
                 chosen = settings.model_copy(update={"seed": seed})
                 overrides = tuple(sorted(given.items()))
@@ -211,11 +214,15 @@ def _plan_metric(datasets: tuple[str, ...], given: dict[str, Any]) -> Plan:
 
 
 def without_metric(recipe: Recipe) -> Recipe:
-    """Return the recipe of a TransE with the L1 norm that is trained like a TransA: with the same objective, steps and epochs."""
+    """Return the recipe of a TransE that is trained like a TransA: with the same objective, steps and epochs.
+
+    Its norm is L1, or squared L2 where the softmax is over all entities: with all weights 1, that is the score of TransA.
+    """
     ours = {"rank", "root", "training_score", "shrinkage", "prior"}
     kept = {name: value for name, value in recipe.model_dump(exclude_defaults=True).items() if name not in ours}
     kept = {name: value for name, value in kept.items() if not name.startswith("metric")}
-    return Recipe(**kept | {"model": "transe", "norm": 1})
+    norm = {"norm": 2, "squared": True} if recipe.negatives == "all" else {"norm": 1}
+    return Recipe(**kept | {"model": "transe"} | norm)
 
 
 def recipes_of(model: str) -> list[str | None]:

@@ -14,8 +14,9 @@ from transa.models import MODELS
 from transa.storage import read_small
 from transa.training.recipe import Recipe, recipe_from
 
-#: The recipes of TransA and its PSD variant: as the paper says, as its authors' program does, as one would train today.
-RECIPES = ("paper", "authors", "modern")
+#: The recipes of TransA and its PSD variant: as the paper says, as its authors' program does, with weighted negatives, with
+#: a softmax over entities.
+RECIPES = ("paper", "authors", "modern", "softmax")
 #: The recipe for graphs that no file was made for (`transa.training.general`); its tables are ways of training to try.
 GENERAL = "general"
 
@@ -83,7 +84,7 @@ def _bundled(model: str, recipe: str | None, dataset: str | None) -> dict[str, A
     """
     files = _files()
     loaded = [tomllib.loads(files[name].read_text("utf-8")) for name in _names(model, dataset) if name in files]
-    default = next((file["default"] for file in loaded if "default" in file), None)
+    default = next((file["default"] for file in reversed(loaded) if "default" in file), None)
     known = sorted({name for file in loaded for name, value in file.items() if isinstance(value, dict)} - {GENERAL})
     chosen = recipe or default
     if recipe is not None and recipe not in known:
