@@ -81,9 +81,8 @@ def _table2(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell],
     for row in plan.rows:
         paper = printed("table2", dataset, row.model) or [None] * len(figures)
         record = results.find(cells[row, dataset], task="link_prediction")
-        for side in ("both", "tail") if row.model in ONE_SIDED else ("both",):
+        for side, found in _sides(record, row):
             line: dict[str, Value] = {**_names(row), "side": side}
-            found = record["link_prediction"][side] if record else None
             for figure, theirs in zip(figures, paper, strict=True):
                 key, _, kind, measure, factor = figure
                 line[f"paper_{key}"] = theirs
@@ -94,6 +93,20 @@ def _table2(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell],
             rows.append(line)
     title = f"Table 2: link prediction on {DATASETS[dataset].name}"
     return ComparisonTable(f"table2_{dataset}", title, tuple(columns), tuple(rows))
+
+
+def _sides(record: Mapping[str, Any] | None, row: Row) -> list[tuple[str, Any]]:
+    """Return the lines of a row of Table 2: the sides that are measured, and the measures of each, or None.
+
+    A model with a loop prior has a line more, without the prior, as all published figures are.
+    """
+    sides = ("both", "tail") if row.model in ONE_SIDED else ("both",)
+    if record is None:
+        return [(side, None) for side in sides]
+    measured = record["link_prediction"]
+    found = [(side, measured[side]) for side in sides]
+    prior = measured.get("loop_prior")
+    return [*found, ("both, without the loop prior", prior["without"]["both"])] if prior else found
 
 
 def _table3(plan: Plan, results: Results, cells: Mapping[tuple[Row, str], Cell], dataset: str) -> ComparisonTable:
