@@ -11,6 +11,8 @@ import pytest
 from tests.conftest import Result
 from tests.inference.test_loops import kept
 
+pytestmark = pytest.mark.slow  # many small trainings
+
 Command = Callable[..., Result]
 
 

@@ -17,6 +17,8 @@ from transa.inference.search import restricted
 from transa.models import Rows
 from transa.training import recipe_from
 
+pytestmark = pytest.mark.slow  # many small trainings
+
 SETTINGS = {"model": "transa", "metric": "signed", "biases": True, "metric_update": "gradient", "directional": True}
 
 

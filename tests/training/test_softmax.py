@@ -85,6 +85,7 @@ def test_losses_and_gradients_are_those_of_autograd(kind: type, relations: int, 
             np.testing.assert_allclose(found, leaf.grad.numpy(), atol=exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("model", MODELS)
 def test_both_engines_give_the_same_parameters(model: str, how: str) -> None:
@@ -96,6 +97,7 @@ def test_both_engines_give_the_same_parameters(model: str, how: str) -> None:
     assert largest_difference(ours, start_model(UMLS, recipe)) > 1e-3  # it did train
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["all entities", "some entities"])
 def test_the_same_bits_for_one_and_two_threads(how: str) -> None:
     recipe = settings(**SOFTMAX | MODELS["diagonal"] | HOW[how], precision="float32")
@@ -110,12 +112,14 @@ def test_the_same_bits_for_one_and_two_threads(how: str) -> None:
     assert same_bits(*results)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["rescal", "transh"])
 def test_torch_trains_every_model(model: str) -> None:
     _, reports = train(UMLS, settings(**SOFTMAX | {"model": model, "batch_size": 64}), "auto", epochs=4)
     assert reports[-1].loss < reports[0].loss
 
 
+@pytest.mark.slow
 def test_it_learns() -> None:
     recipe = settings(**SOFTMAX | MODELS["diagonal"] | {"dim": 16, "learning_rate": 0.1, "batch_size": 128})
     model, _ = train(UMLS, recipe, "numba", epochs=30)
