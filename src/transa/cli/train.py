@@ -101,7 +101,8 @@ def train(
     trainer = estimator_for(recipe, options).trainer(graph, folder, source)
     size = f"{trainer.model!r}, {trainer.model.parameters:,} parameters"
     note(f"{size}; engine: {trainer.engine.name}, {trainer.threads} threads")
-    note_compiling("gradient_phase", trainer.trained)
+    if recipe.negatives != "all":  # the softmax has kernels of its own, which compile in seconds
+        note_compiling("gradient_phase", trainer.trained)
     with stopping_between_epochs(trainer), live_view(recipe.epochs) as callback:
         trainer.fit(callback, resume=training.resume)
     if trainer.warm_start:
