@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 
 from transa.kernels.arguments import Array
 from transa.kernels.cache import kernel
 from transa.kernels.exponential import exp_not_positive
-from transa.kernels.scores import FAST
+from transa.kernels.scores import ORDERED, in_order, inlined
 
 #: Candidates in a chunk.
 CHUNK = 512
@@ -44,8 +44,6 @@ class Tile(NamedTuple):
         The right answers of query q are the candidates ``targets[offsets[q]:offsets[q + 1]]``.
     hidden_offsets, hidden
         In the same form the candidates that do not count.
-    weights
-        The weight of each query: its cross-entropy is multiplied by it for each target.
     smoothing
         This share of a target's probability is spread evenly over all candidates.
     """
@@ -57,7 +55,6 @@ class Tile(NamedTuple):
     targets: npt.NDArray[np.int64]
     hidden_offsets: npt.NDArray[np.int64]
     hidden: npt.NDArray[np.int64]
-    weights: Array
     smoothing: float
 
 
@@ -82,17 +79,18 @@ class Space(NamedTuple):
     by_squared: Array
 
 
-def space_for(queries: int, relations: int, candidates: int, dim: int, kind: npt.DTypeLike) -> Space:
-    """Allocate the arrays for tiles of up to so many queries and relations."""
+def space_for(
+    queries: int, relations: int, candidates: int, dim: int, kind: npt.DTypeLike, kept: Space | None = None
+) -> Space:
+    """Return the arrays for a tile of so many queries and relations: those of an earlier tile, `kept`, where they are large enough."""
     chunks = -(-candidates // CHUNK)
-    return Space(
-        np.empty((chunks, queries * min(CHUNK, candidates)), kind),
-        np.empty((chunks, queries), kind),
-        np.empty((chunks, queries), np.float64),
-        np.empty((chunks, queries), np.float64),
-        np.empty((chunks, queries * dim), kind),
-        np.empty((chunks, relations * dim), kind),
-    )
+    widths = queries * min(CHUNK, candidates), queries, queries, queries, queries * dim, relations * dim
+    kinds = kind, kind, np.float64, np.float64, kind, kind
+    if kept is not None and all(
+        part.shape[0] >= chunks and part.shape[1] >= width for part, width in zip(kept, widths, strict=True)
+    ):
+        return kept
+    return Space(*(np.empty((chunks, width), each) for width, each in zip(widths, kinds, strict=True)))
 
 
 def cross_entropy(
@@ -138,20 +136,20 @@ def _normalise(
     aims: npt.NDArray[np.float64],
     losses: npt.NDArray[np.float64],
 ) -> Array:
-    """Write the losses, and return by what each chunk's exponentials are multiplied to become probabilities times weights."""
+    """Write the losses, and return by what each chunk's exponentials are multiplied to become probabilities, one for each answer."""
     best = tops.astype(np.float64)
     top = best.max(0)
     log_total = top + np.log((sums * np.exp(best - top)).sum(0))
     count = np.diff(tile.offsets)
-    losses[: len(count)] = tile.weights * (count * log_total - aims.sum(0))
-    shares: Array = (np.exp(best - log_total) * (tile.weights * count)).astype(tile.linear.dtype)
+    losses[: len(count)] = count * log_total - aims.sum(0)
+    shares: Array = (np.exp(best - log_total) * count).astype(tile.linear.dtype)
     return shares
 
 
-@kernel(parallel=True, fastmath=FAST)
+@kernel(parallel=True, fastmath=ORDERED)
 def _score(tile, candidates, bias, scores, tops, sums, aims):
     """Write each chunk's exponentials of scores, relative to its best score of each query."""
-    linear, squared, owner, offsets, targets, hidden_offsets, hidden, _, smoothing = tile
+    linear, squared, owner, offsets, targets, hidden_offsets, hidden, smoothing = tile
     queries, total = len(linear), len(candidates)
     for c in prange(len(scores)):
         chunk = np.int64(c)
@@ -168,18 +166,23 @@ def _score(tile, candidates, bias, scores, tops, sums, aims):
         if len(hidden):
             _hide(own, hidden_offsets, hidden, low, high)
         for q in range(queries):
-            top = own[q, 0]
-            for x in range(width):
-                top = max(top, own[q, x])
-            found = linear.dtype.type(0)
-            for x in range(width):
-                value = exp_not_positive(own[q, x] - top)
-                own[q, x] = value
-                found += value
-            tops[chunk, q], sums[chunk, q] = top, found
+            tops[chunk, q], sums[chunk, q] = _exponentiate(own, q)
 
 
-@njit(fastmath=FAST)
+@inlined
+def _exponentiate(own, q):
+    """Replace the scores of a query by exponentials relative to the best; return the best, and the sum of the exponentials."""
+    top, found = own[q, 0], own.dtype.type(0)
+    for x in range(own.shape[1]):
+        top = max(top, own[q, x])
+    for x in range(own.shape[1]):
+        value = exp_not_positive(own[q, x] - top)
+        own[q, x] = value
+        found += value
+    return top, found
+
+
+@in_order
 def _square(some):
     found = np.empty_like(some)
     for x in range(some.shape[0]):
@@ -188,7 +191,7 @@ def _square(some):
     return found
 
 
-@njit(fastmath=FAST)
+@in_order
 def _subtract(own, shared, owner):
     for q in range(own.shape[0]):
         row = owner[q]
@@ -196,14 +199,14 @@ def _subtract(own, shared, owner):
             own[q, x] -= shared[row, x]
 
 
-@njit(fastmath=FAST)
+@in_order
 def _add_bias(own, bias, low):
     for q in range(own.shape[0]):
         for x in range(own.shape[1]):
             own[q, x] += bias[low + x]
 
 
-@njit
+@in_order
 def _hide(own, offsets, hidden, low, high):
     """Give the candidates that do not count a score that no other falls below."""
     for q in range(own.shape[0]):
@@ -212,7 +215,7 @@ def _hide(own, offsets, hidden, low, high):
                 own[q, hidden[place] - low] = HIDDEN
 
 
-@njit
+@in_order
 def _find_aims(own, offsets, targets, low, high, spread, rest, aims, chunk):
     """Write for each query what the scores of a chunk's candidates add to the expected score of its targets."""
     for q in range(own.shape[0]):
@@ -229,10 +232,10 @@ def _find_aims(own, offsets, targets, low, high, spread, rest, aims, chunk):
         aims[chunk, q] = found
 
 
-@kernel(parallel=True, fastmath=FAST)
+@kernel(parallel=True, fastmath=ORDERED)
 def _differentiate(tile, candidates, scores, shares, by_linear, by_squared, by_candidates, by_bias):
     """Turn exponentials into derivatives by the scores, and these into gradients."""
-    linear, squared, owner, offsets, targets, _, _, weights, smoothing = tile
+    linear, squared, owner, offsets, targets, _, _, smoothing = tile
     queries, total, size = len(linear), len(candidates), candidates.shape[1]
     for c in prange(len(scores)):
         chunk = np.int64(c)
@@ -242,12 +245,12 @@ def _differentiate(tile, candidates, scores, shares, by_linear, by_squared, by_c
         slopes = scores[chunk, : queries * width].reshape(queries, width)
         for q in range(queries):
             share = shares[chunk, q]
-            even = weights[q] * linear.dtype.type((offsets[q + 1] - offsets[q]) * (smoothing / total))
+            even = linear.dtype.type((offsets[q + 1] - offsets[q]) * (smoothing / total))
             for x in range(width):
                 slopes[q, x] = share * slopes[q, x] - even
             for place in range(offsets[q], offsets[q + 1]):
                 if low <= targets[place] < high:
-                    slopes[q, targets[place] - low] -= weights[q] * linear.dtype.type(1 - smoothing)
+                    slopes[q, targets[place] - low] -= linear.dtype.type(1 - smoothing)
         np.dot(slopes, some, by_linear[chunk, : queries * size].reshape(queries, size))
         added = np.dot(slopes.T, linear)
         if len(squared):
@@ -267,7 +270,7 @@ def _differentiate(tile, candidates, scores, shares, by_linear, by_squared, by_c
                     by_bias[low + x] += slopes[q, x]
 
 
-@njit(fastmath=FAST)
+@in_order
 def _add_by_owner(slopes, owner, rows):
     found = np.zeros((rows, slopes.shape[1]), slopes.dtype)
     for q in range(slopes.shape[0]):
@@ -277,7 +280,7 @@ def _add_by_owner(slopes, owner, rows):
     return found
 
 
-@kernel(parallel=True, fastmath=FAST)
+@kernel(parallel=True, fastmath=ORDERED)
 def _add_chunks(parts, sign, result):
     """Write `sign` times the sum over chunks, in their order, of what each of them adds."""
     size = result.shape[1]

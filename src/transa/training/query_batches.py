@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from transa.kernels.purposes import DROPOUT, SHARED_NEGATIVES, SHUFFLE
 from transa.kernels.random import stream
 from transa.kernels.shuffling import shuffle
 from transa.training.recipe import Recipe
+
+#: Borders of the parts of an array, one for each question, and the array.
+Ragged: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +100,7 @@ class QueryBatches:
             some = np.sort(order[start : start + self.recipe.batch_size])  # questions are sorted by relation
             starts, stops = self.starts[some], self.stops[some]
             offsets, places = _ranges(starts, stops)
-            hidden_offsets, hidden = self._others(some) if self.recipe.hide_answers else (np.zeros(1, np.int64),) * 2
+            hidden_offsets, hidden = self._others(some) if self.recipe.hide_answers else _ranges(starts, starts)
             kinds = self.kinds[some].astype(np.int64)
             yield QueryBatch(
                 start,
@@ -106,10 +110,10 @@ class QueryBatches:
                 offsets,
                 self.targets[places].astype(np.int64),
                 hidden_offsets,
-                self.targets[hidden].astype(np.int64) if self.recipe.hide_answers else np.empty(0, np.int64),
+                self.targets[hidden].astype(np.int64),
             )
 
-    def _others(self, some: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _others(self, some: npt.NDArray[np.int64]) -> Ragged:
         """Return the places of the answers that some questions have beyond those they are asked with, and their borders."""
         firsts, lasts = (ends[some] for ends in self.answers)
         starts = np.stack([firsts, self.stops[some]], axis=1).ravel()
@@ -135,9 +139,25 @@ class QueryBatches:
         return ((random.random((len(batch), dim), np.float32) >= share) / (1 - share)).astype(kind)
 
 
-def _ranges(
-    starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def places_among(
+    rows: npt.NDArray[np.int64] | None, offsets: npt.NDArray[np.int64], wanted: npt.NDArray[np.int64]
+) -> Ragged:
+    """Return the positions in sorted `rows` of those wanted that are in it, with the borders of the questions; None: all are."""
+    if rows is None:
+        return offsets, wanted
+    places = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
+    found = rows[places] == wanted
+    return np.concatenate([[0], np.cumsum(found)])[offsets], places[found]
+
+
+def part_of(ragged: Ragged, some: slice) -> Ragged:
+    """Return the part of some questions."""
+    offsets, values = ragged
+    borders = offsets[some.start : some.stop + 1]
+    return borders - borders[0], values[borders[0] : borders[-1]]
+
+
+def _ranges(starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> Ragged:
     """Return the numbers from each start to its stop, one range after another, and the borders of the ranges."""
     offsets = np.concatenate([[0], np.cumsum(stops - starts)])
     return offsets, np.repeat(starts - offsets[:-1], stops - starts) + np.arange(offsets[-1])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -18,13 +16,11 @@ from transa.models import Model
 from transa.models.linearised import Linearised, RelationRows
 from transa.training.engine import EpochReport
 from transa.training.epoch_batches import EpochBatches
-from transa.training.query_batches import QueryBatch, QueryBatches
+from transa.training.query_batches import QueryBatch, QueryBatches, Ragged, part_of, places_among
 from transa.training.recipe import Recipe
 from transa.training.settings import decay_all, table_settings
 from transa.training.steps import RowSteps
 
-#: Borders of the parts of an array, and the array.
-Ragged: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 #: Scores that a tile holds, at most; but a tile has at least `QUERIES` queries.
 SCORES, QUERIES = 1 << 23, 16
 
@@ -78,16 +74,13 @@ class SoftmaxEngine:
         """Take the steps of a batch and return its loss."""
         rows = self.queries.candidates(batch, number)
         vectors = self.entities if rows is None else self.entities[rows]
-        fixed, targets, hidden = batch.fixed, batch.targets, (batch.hidden_offsets, batch.hidden)
-        if rows is not None:
-            fixed, targets = np.searchsorted(rows, fixed), np.searchsorted(rows, targets)
-            hidden = among(rows, *hidden)
+        fixed, targets = (at if rows is None else np.searchsorted(rows, at) for at in (batch.fixed, batch.targets))
+        hidden = places_among(rows, batch.hidden_offsets, batch.hidden)
         relations, owner = np.unique(batch.relations, return_inverse=True)
         tables = {name: table.numpy()[relations] for name, table in self.model.relation.items()}
         sign = np.where(batch.at_head, -1, 1).astype(vectors.dtype)
         kept = self.queries.kept(batch, number, self.model.dim, vectors.dtype)
         asked = self.model.linearise(vectors[fixed], RelationRows(tables, owner, sign), kept)
-        assert asked is not None  # noqa: S101
         loss, gradients = self._differentiate(asked, (batch.offsets, targets), hidden, vectors, rows)
         by_fixed, by_tables = asked.backward(gradients.pop("linear"), gradients.pop("squared"))
         np.add.at(gradients["entity.vector"], fixed, by_fixed)
@@ -125,7 +118,6 @@ class SoftmaxEngine:
             "entity.bias": np.zeros_like(bias),
         }
         size = max(QUERIES, min(len(losses), SCORES // len(vectors)))
-        weights = np.ones(len(losses), kind)
         for start in range(0, len(losses), size):
             some = slice(start, min(start + size, len(losses)))
             low, high = (asked.owner[some.start], asked.owner[some.stop - 1] + 1) if len(asked.squared) else (0, 0)
@@ -133,30 +125,20 @@ class SoftmaxEngine:
                 linear[some],
                 squared[low:high],
                 asked.owner[some] - low,
-                *_part(answers, some),
-                *_part(hidden, some),
-                weights[some],
+                *part_of(answers, some),
+                *part_of(hidden, some),
                 self.recipe.label_smoothing,
             )
             by_squared = np.empty_like(tile.squared)
+            self._space = space_for(len(tile.linear), high - low, *vectors.shape, kind, self._space)
             cross_entropy(
-                *(tile, vectors, bias, self._space_for(tile, vectors), losses[some], gradients["linear"][some]),
+                *(tile, vectors, bias, self._space, losses[some], gradients["linear"][some]),
                 *(by_squared, gradients["entity.vector"], gradients["entity.bias"]),
             )
             gradients["squared"][low:high] += by_squared
         for name in ("linear", "squared", "entity.bias"):
             gradients[name] *= temperature
         return float(losses.sum()), gradients
-
-    def _space_for(self, tile: Tile, vectors: Array) -> Space:
-        """Return the arrays for a tile; they are kept for the next one if they are large enough."""
-        wanted = space_for(len(tile.linear), len(tile.squared), len(vectors), vectors.shape[1], vectors.dtype)
-        kept = self._space
-        if kept is None or any(
-            a.shape[0] < b.shape[0] or a.shape[1] < b.shape[1] for a, b in zip(kept, wanted, strict=True)
-        ):
-            self._space = kept = wanted
-        return kept
 
     def _penalise(
         self,
@@ -199,19 +181,3 @@ class SoftmaxEngine:
         for name, steps in self.steps.items():
             steps.first[...] = state[f"{name}.0"].numpy()
             steps.second[...] = state[f"{name}.1"].numpy()
-
-
-def among(rows: npt.NDArray[np.int64], offsets: Array, wanted: Array) -> Ragged:
-    """Return the positions in `rows` of those that are in it, with the borders of the questions."""
-    places = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
-    found = rows[places] == wanted
-    return np.concatenate([[0], np.cumsum(found)])[offsets], places[found]
-
-
-def _part(ragged: Ragged, some: slice) -> Ragged:
-    """Return the part of some questions."""
-    offsets, values = ragged
-    if not len(values):
-        return np.zeros(1, np.int64), values
-    borders = offsets[some.start : some.stop + 1]
-    return borders - borders[0], values[borders[0] : borders[-1]]

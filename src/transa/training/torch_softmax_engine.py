@@ -13,7 +13,7 @@ from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.models import Model, Rows
 from transa.training.engine import EpochReport
-from transa.training.query_batches import QueryBatch, QueryBatches
+from transa.training.query_batches import QueryBatch, QueryBatches, part_of, places_among
 from transa.training.recipe import Recipe
 from transa.training.settings import decay_all
 from transa.training.torch_engine import FAR, TorchEngine
@@ -98,13 +98,9 @@ class TorchSoftmaxEngine(TorchEngine):
 
     def _hidden(self, batch: QueryBatch, part: slice, rows: npt.NDArray[np.int64] | None, width: int) -> Tensor:
         """Tell which candidates of some questions do not count."""
-        offsets = batch.hidden_offsets[part.start : part.stop + 1]
-        wanted = batch.hidden[offsets[0] : offsets[-1]]
-        question = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        places = wanted if rows is None else np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
-        there = np.ones(len(wanted), bool) if rows is None else rows[places] == wanted
+        offsets, places = part_of(places_among(rows, batch.hidden_offsets, batch.hidden), part)
         found = np.zeros((len(offsets) - 1, width), bool)
-        found[question[there], places[there]] = True
+        found[np.repeat(np.arange(len(found)), np.diff(offsets)), places] = True
         return torch.from_numpy(found).to(self.device)
 
     def _loss(self, logits: Tensor, rows: Tensor, answers: Tensor) -> Tensor:

@@ -22,6 +22,8 @@ from transa.errors import InputError
 
 #: Reordering of sums lets the compiler use vector instructions. NaN and infinity keep their meaning.
 FAST = {"reassoc", "nsz", "arcp", "contract"}
+#: Leaves the order of sums alone, for what need not be faster; see `in_order`.
+ORDERED = {"contract"}
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -35,7 +37,7 @@ def in_order(function: Callable[..., Any]) -> Any:
     Numba optimises a parallel loop twice and keeps the second result on disk. If the second pass orders a sum of three or more terms
     differently, results depend on whether a kernel came from the disk. ``tests/kernels/test_cache.py`` compares the two.
     """
-    return njit(fastmath={"contract"}, forceinline=True)(function)
+    return njit(fastmath=ORDERED, forceinline=True)(function)
 
 
 @inlined
