@@ -30,7 +30,7 @@ def findings(table: ComparisonTable) -> list[str]:
     lines = []
     for row in table.rows:
         name = str(row["recipe"])
-        beside = plain[name.partition(",")[0]]
+        beside = plain.get(name) or plain[name.partition(",")[0]]
         if row["system"] == SYSTEMS["transe"] or row["measured_seeds"] is None or beside["measured_seeds"] is None:
             continue
         changes = []

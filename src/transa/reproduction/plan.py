@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from transa.data.registry import DATASETS, canonical
@@ -32,7 +32,7 @@ EXTRA_DATASETS = {
     "table2": ("fb15k-237", "wn18rr", "umls"),
     "table3": (),
     "table4": (),
-    "metric": (),
+    "metric": ("fb15k-237", "wn18rr"),
 }
 
 #: The systems in the order of the paper's tables, by the name of their model.
@@ -44,23 +44,46 @@ ORDER = (
 SYSTEMS = {name: MODELS[name].label for name in ORDER}
 
 
-#: The variants of TransA that the study of the metric compares with a TransE trained alike: the recipe, the settings that are changed
-#: in it, and the datasets. Without changes, a variant is trained on all datasets.
-VARIANTS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
-    "paper": ("paper", {}, ()),
-    "authors": ("authors", {}, ()),
-    "authors, clipped": ("authors", {"metric_scale": "trace", "metric_clip": True}, ("wn18", "fb15k")),
-    "authors, clipped, shrunk": (
-        "authors",
-        {"metric_scale": "trace", "metric_clip": True, "shrinkage": 1e4, "prior": "ones"},
-        ("wn18",),
+@dataclass(frozen=True)
+class Variant:
+    """A way to train TransA, for the study of the metric.
+
+    Attributes
+    ----------
+    recipe
+        The recipe it follows.
+    changes
+        The settings that are changed in it.
+    datasets
+        The datasets it is trained on.
+    repeated
+        On which of them it is trained with each of `SEEDS`.
+    """
+
+    recipe: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    datasets: tuple[str, ...] = PAPER_DATASETS["metric"]
+    repeated: tuple[str, ...] = ()
+
+
+#: Changes of the softmax recipe and datasets for variants of it that leave something out, small enough for several seeds.
+SMALL, ABLATED = {"dim": 128, "epochs": 12}, ("fb15k-237", "wn18rr")
+#: The variants of TransA that the study of the metric compares with a TransE trained alike.
+VARIANTS = {
+    "paper": Variant("paper", repeated=("wn18", "wn11")),
+    "authors": Variant("authors", repeated=("wn18", "wn11")),
+    "authors, clipped": Variant("authors", {"metric_scale": "trace", "metric_clip": True}, ("wn18", "fb15k")),
+    "authors, clipped, shrunk": Variant(
+        "authors", {"metric_scale": "trace", "metric_clip": True, "shrinkage": 1e4, "prior": "ones"}, ("wn18",)
     ),
-    "modern": ("modern", {}, ()),
-    "softmax": ("softmax", {}, ()),
+    "modern": Variant("modern", datasets=(*PAPER_DATASETS["metric"], *EXTRA_DATASETS["metric"])),
+    "softmax": Variant("softmax", datasets=("wn18", "fb15k", "fb15k-237", "wn18rr"), repeated=("wn18rr",)),
+    "small": Variant("softmax", SMALL, ABLATED, ABLATED),
+    "small, weights >= 0": Variant("softmax", {**SMALL, "metric": "diagonal"}, ABLATED, ABLATED),
+    "small, one direction": Variant("softmax", {**SMALL, "directional": False}, ABLATED, ABLATED),
+    "small, no biases": Variant("softmax", {**SMALL, "biases": False}, ABLATED, ABLATED),
 }
-#: On these datasets the study repeats the recipes of the paper and of its authors,
-REPEATED = ("wn18", "wn11")
-#: with these seeds.
+#: The seeds of variants that are repeated.
 SEEDS = (0, 1, 2)
 
 
@@ -191,26 +214,33 @@ def _concerns(setting: str, row: Row, rows: Sequence[Row]) -> bool:
 
 
 def _plan_metric(datasets: tuple[str, ...], given: dict[str, Any]) -> Plan:
-    """Return the cells of the study of the metric, TransE before TransA in each variant."""
+    """Return the cells of the study of the metric, TransE before TransA in each variant.
+
+    A variant that changes nothing but the metric of another, whose name its own begins with, is compared with the TransE of that one.
+    """
     rows, cells = [], []
-    for variant, (recipe, changes, where) in VARIANTS.items():
-        plain, own = Row("transe", None, recipe), Row("transa", recipe, variant)
-        rows += [own] if changes else [plain, own]
+    for name, variant in VARIANTS.items():
+        plain, own = Row("transe", None, name), Row("transa", variant.recipe, name)
+        base = VARIANTS[name.partition(",")[0]]
+        beside = variant is base or _without_metric_of(variant) != _without_metric_of(base)
+        rows += [plain, own] if beside else [own]
         for dataset in datasets:
-            if changes and dataset not in where:
+            if dataset not in variant.datasets:
                 continue
-            settings = load_recipe("transa", recipe, dataset, changes | given)
-            repeated = (
-                dataset in REPEATED and recipe not in ("modern", "softmax") and not changes and "seed" not in given
-            )
+            settings = load_recipe("transa", variant.recipe, dataset, {**variant.changes, **given})
+            repeated = dataset in variant.repeated and "seed" not in given
             for seed in SEEDS if repeated else (settings.seed,):
                 chosen = settings.model_copy(update={"seed": seed})
                 overrides = tuple(sorted(given.items()))
-                if not changes:
+                if beside:
                     cells.append(Cell(plain, dataset, without_metric(chosen), overrides))
                 cells.append(Cell(own, dataset, chosen, overrides))
     cells.sort(key=lambda cell: datasets.index(cell.dataset))
     return Plan("metric", tuple(rows), datasets, tuple(cells))
+
+
+def _without_metric_of(variant: Variant) -> Recipe:
+    return without_metric(load_recipe("transa", variant.recipe, None, variant.changes))
 
 
 def without_metric(recipe: Recipe) -> Recipe:

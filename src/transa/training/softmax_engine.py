@@ -130,7 +130,7 @@ class SoftmaxEngine:
                 self.recipe.label_smoothing,
             )
             by_squared = np.empty_like(tile.squared)
-            self._space = space_for(len(tile.linear), high - low, *vectors.shape, kind, self._space)
+            self._space = space_for(len(tile.linear), high - low, len(vectors), self.model.dim, kind, self._space)
             cross_entropy(
                 *(tile, vectors, bias, self._space, losses[some], gradients["linear"][some]),
                 *(by_squared, gradients["entity.vector"], gradients["entity.bias"]),
