@@ -61,9 +61,17 @@ def test_without_a_budget_for_runs_the_tables_come_from_what_there_is(command) -
         (["table2", "--budget", "-1"], "budget"),
         (["table2", "--out", "x.md"], "--out is for docs"),
         (["docs", "--out", "x.txt"], "expected .md"),
+        (["table2", "--picture", "x.png"], "--picture is for the study of the metric"),
+        (["metric", "--picture", "x.txt"], "x.txt"),
     ],
 )
 def test_errors_exit_with_2_and_write_nothing(command, tmp_path: Path, arguments: list[str], message: str) -> None:
     result = command("reproduce", *arguments)
     assert (result.code, message in result.err, "Traceback" in result.err) == (2, True, False), result.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_study_of_the_metric_has_a_picture(command) -> None:
+    result = command("reproduce", "metric", "--budget", 0, "--picture", "study.png")
+    assert (result.code, "Drawn: study.png" in result.err) == (0, True), result.err
+    assert Path("study.png").read_bytes().startswith(b"\x89PNG")

@@ -15,7 +15,8 @@ from transa.errors import InputError
 from transa.evaluation import evaluate
 from transa.models import MODELS
 from transa.reproduction import Event, Results, make_tables, plan_table, reproduce
-from transa.reproduction.metric_study import findings
+from transa.reproduction.metric_plot import draw_study
+from transa.reproduction.metric_study import beside, findings
 from transa.reproduction.page import reproduction_page
 from transa.reproduction.paper import OUR_CATEGORY_COUNTS, PAPER_CATEGORY_COUNTS, implied_sides, printed
 from transa.reproduction.paper_tables import ONE_SIDED
@@ -249,6 +250,18 @@ def test_the_study_of_the_metric_gives_mean_and_deviation_over_seeds(tmp_path: P
     results.add(by_row[plan.rows[1]][0], "fingerprint", link_prediction=measured, seconds={"training": 1.0})
     (said,) = findings(make_tables(plan, Results(tmp_path))[0])
     assert said.startswith("- WN18, *paper* (1 seed beside 3): Hits@10 +15.0, MRR +0.000")
+    picture = draw_study(make_tables(plan, Results(tmp_path)), tmp_path / "study.svg").read_text()
+    assert "WN18" in picture
+    assert "paper" in picture
+    assert "authors" not in picture  # not measured
+
+
+def test_a_variant_is_compared_with_the_transe_that_is_trained_alike() -> None:
+    (table, *_) = make_tables(plan_table("metric", None, ["wn18rr"]), Results(Path("none")))
+    names = {str(row["recipe"]): plain["recipe"] for row in table.rows if (plain := beside(table, row)) is not None}
+    assert names["softmax"] == "softmax"
+    assert names["small, weights >= 0"] == "small"
+    assert names["small, one direction"] == "small, one direction"
 
 
 def test_what_makes_up_the_mean_rank() -> None:

@@ -61,6 +61,9 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The page of docs; by default docs/reproduction.md.")
     ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the study of the metric into this .png, .svg or .pdf.")
+    ] = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -69,6 +72,7 @@ def reproduce(
     Each run leaves a record, a JSON file in the folder of --results. Tables go to its subfolder tables, as Markdown, CSV and LaTeX.
     A run that has a record with the same settings is not repeated; a run that was interrupted is resumed.
     """
+    from transa.cli.output import note
     from transa.cli.train import read_setting
     from transa.errors import InputError
     from transa.reproduction import Results, plan_table
@@ -79,12 +83,24 @@ def reproduce(
         return
     if out is not None:
         raise InputError("--out is for docs; tables go to the folder of --results", path=out)
+    if picture is not None:
+        from transa.analysis.drawing import check_picture
+
+        if what != "metric":
+            raise InputError("--picture is for the study of the metric", path=picture)
+        check_picture(picture, overwrite=overwrite)
     overrides = dict(map(read_setting, asked.settings or []))
     plan = plan_table(what, _names(asked.models), _names(asked.datasets), overrides)
     if asked.dry_run:
         _say_plan(plan, kept, as_json)
         return
     _reproduce(plan, kept, asked, as_json)
+    if picture is not None:
+        from transa.reproduction import make_tables
+        from transa.reproduction.metric_plot import draw_study
+
+        draw_study(make_tables(plan, kept), picture, overwrite=overwrite)
+        note(f"Drawn: {picture}")
 
 
 def _reproduce(plan: Plan, kept: Any, asked: Runs, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from statistics import fmean, stdev
 from typing import Any
 
@@ -25,23 +26,33 @@ def findings(table: ComparisonTable) -> list[str]:
     """Return a line for each TransA of a table: by how much its metric changes each measure of the TransE that is trained alike."""
     if not table.name.startswith("metric"):
         return []
-    plain = {row["recipe"]: row for row in table.rows if row["system"] == SYSTEMS["transe"]}
     shown = [column for column in table.columns if column.source == "measured" and "deviation" not in column.key]
     lines = []
     for row in table.rows:
-        name = str(row["recipe"])
-        beside = plain.get(name) or plain[name.partition(",")[0]]
-        if row["system"] == SYSTEMS["transe"] or row["measured_seeds"] is None or beside["measured_seeds"] is None:
+        name, plain = str(row["recipe"]), beside(table, row)
+        if plain is None or row["measured_seeds"] is None or plain["measured_seeds"] is None:
             continue
         changes = []
         for column in shown:
-            ours, theirs = row[column.key], beside[column.key]
+            ours, theirs = row[column.key], plain[column.key]
             if column.key != "measured_seeds" and isinstance(ours, int | float) and isinstance(theirs, int | float):
                 changes.append(f"{column.label.replace(' (%)', '')} {ours - theirs:+.{column.digits}f}")
-        seeds = (row["measured_seeds"], beside["measured_seeds"])
+        seeds = (row["measured_seeds"], plain["measured_seeds"])
         unlike = f" ({seeds[0]} seed beside {seeds[1]})" if seeds[0] != seeds[1] else ""
         lines.append(f"- {table.title.rpartition(' on ')[2]}, *{name}*{unlike}: {', '.join(changes)}.")
     return lines
+
+
+def beside(table: ComparisonTable, row: Mapping[str, Value]) -> Mapping[str, Value] | None:
+    """Return the row of the TransE that is trained like the TransA of a row, or None for a row of TransE.
+
+    Where a variant changes nothing but the metric, that is the TransE of the variant whose name its own begins with.
+    """
+    if row["system"] == SYSTEMS["transe"]:
+        return None
+    plain = {str(other["recipe"]): other for other in table.rows if other["system"] == SYSTEMS["transe"]}
+    name = str(row["recipe"])
+    return plain.get(name) or plain[name.partition(",")[0]]
 
 
 def _metric(plan: Plan, results: Results, dataset: str) -> ComparisonTable:
