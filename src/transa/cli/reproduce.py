@@ -77,18 +77,18 @@ def reproduce(
     from transa.errors import InputError
     from transa.reproduction import Results, plan_table
 
-    kept = Results(asked.results)
-    if what == "docs":
-        _page(kept, Path("docs/reproduction.md") if out is None else out, overwrite, as_json)
-        return
-    if out is not None:
-        raise InputError("--out is for docs; tables go to the folder of --results", path=out)
     if picture is not None:
         from transa.analysis.drawing import check_picture
 
         if what != "metric":
             raise InputError("--picture is for the study of the metric", path=picture)
         check_picture(picture, overwrite=overwrite)
+    kept = Results(asked.results)
+    if what == "docs":
+        _page(kept, Path("docs/reproduction.md") if out is None else out, overwrite, as_json)
+        return
+    if out is not None:
+        raise InputError("--out is for docs; tables go to the folder of --results", path=out)
     overrides = dict(map(read_setting, asked.settings or []))
     plan = plan_table(what, _names(asked.models), _names(asked.datasets), overrides)
     if asked.dry_run:
