@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self, Unpack
 
 from transa.choices import Calibration, Side, Split
 from transa.data import KnowledgeGraph
+from transa.data.graph import required
 from transa.errors import InputError, quote, suggest
 from transa.evaluation import Classification, Evaluation, classify, evaluate
 from transa.inference import (
@@ -169,7 +170,7 @@ class Estimator:
         source
             What the graph was loaded from, for the record.
         """
-        return Trainer(graph, self._resolve(graph), self.options, folder, source)
+        return Trainer(required(graph), self._resolve(graph), self.options, folder, source)
 
     def fit(self, graph: KnowledgeGraph, *, callback: Callable[[Progress], None] | None = None) -> Self:
         """Train on a graph.
@@ -233,11 +234,12 @@ class Estimator:
         Parameters
         ----------
         graph
-            By default the graph that the model was trained on; any other must have the same entities and relations.
+            By default the graph that the model was trained on. Entities and relations of any other are found by their keys, and
+            the model must know all that stand in its triples.
         split, known, limit, seed, chunk, callback, loop_prior
             See `transa.evaluation.evaluate`.
         """
-        chosen = self.graph_ if graph is None else graph
+        chosen = self.graph_ if graph is None else self.trained_.aligned(graph)
         return evaluate(
             self.model_,
             chosen,
@@ -264,11 +266,12 @@ class Estimator:
         Parameters
         ----------
         graph
-            By default the graph that the model was trained on; any other must have the same entities and relations.
+            By default the graph that the model was trained on. Entities and relations of any other are found by their keys, and
+            the model must know all that stand in its triples.
         split, seed, calibration, limit
             See `transa.evaluation.classify`.
         """
-        chosen = self.graph_ if graph is None else graph
+        chosen = self.graph_ if graph is None else self.trained_.aligned(graph)
         return classify(self.model_, chosen, split, seed=seed, calibration=calibration, limit=limit)
 
     # ------------------------------------------------------------------ questions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -281,6 +282,14 @@ class KnowledgeGraph:
         from transa.data.writing import write
 
         return write(self, path, format="parquet", overwrite=overwrite)
+
+
+def required(graph: object) -> KnowledgeGraph:
+    """Return a graph as it is; raise an `InputError` that says how to make one if it is something else."""
+    if isinstance(graph, KnowledgeGraph):
+        return graph
+    made = "load reads one" if isinstance(graph, str | os.PathLike) else "KnowledgeGraph.from_triples makes one"
+    raise InputError(f"expected a KnowledgeGraph, found {type(graph).__name__}; transa.{made}")
 
 
 def _frozen(array: npt.NDArray[Any]) -> Any:

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from transa.data import KnowledgeGraph, KnownFacts
-from transa.data.graph import SPLITS, Triples
+from transa.data.alignment import aligned
+from transa.data.graph import SPLITS, Triples, required
 from transa.data.relations import by_relation, count_loops
 from transa.errors import InputError
 from transa.evaluation.classification import check_sizes, finite_scores
@@ -111,6 +112,16 @@ class Trained:
         """Return the ids of a triple given by names, of shape (1, 3)."""
         ids = [self.entities.id(head), self.relations.id(relation), self.entities.id(tail)]
         return np.array([ids], dtype=np.int32)
+
+    def aligned(self, graph: KnowledgeGraph) -> KnowledgeGraph:
+        """Return another graph with the ids of this one: what has the same key is the same.
+
+        Raises
+        ------
+        InputError
+            If its triples have entities or relations that the model does not know.
+        """
+        return aligned(required(graph), self.graph.entities, self.graph.relations)
 
     # ------------------------------------------------------------------ facts
 
