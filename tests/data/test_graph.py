@@ -307,3 +307,48 @@ def test_inverses_have_names_of_their_own():
     both = KnowledgeGraph.from_ids([(0, 0, 1), (1, 1, 0)], relations=relations).with_inverses()
     assert list(both.relations) == ["r", "r⁻¹", "r⁻¹⁻¹", "r⁻¹⁻¹⁻¹"]
     assert [both.relations.name(i) for i in range(4)] == ["likes", "r⁻¹", "likes⁻¹⁻¹", "r⁻¹⁻¹⁻¹"]
+
+
+# ---------------------------------------------------------------------- what is no name
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT, pa.scalar(None)], ids=repr)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_missing_values_are_no_names(missing, place):
+    row = ["a", "r", "b"]
+    row[place] = missing
+    for rows in ([("a", "r", "b"), tuple(row)], np.array([["a", "r", "b"], row], dtype=object)):
+        with pytest.raises(InputError, match="row 2: a blank name"):
+            KnowledgeGraph.from_triples(rows)
+
+
+@pytest.mark.parametrize("kind", [object, "str"])
+def test_missing_values_in_frames_are_named_by_row(kind):
+    frame = pd.DataFrame({"h": ["a", "b"], "r": ["r", None], "t": ["b", "c"]}).astype(kind)
+    with pytest.raises(InputError, match="row 2: a blank name in column 'r'"):
+        KnowledgeGraph.from_triples(frame)
+    numbers = pd.DataFrame({"h": [1, 2, 3], "r": ["r"] * 3, "t": [4, 5, float("nan")]})
+    with pytest.raises(InputError, match="row 3: a blank name in column 't'"):
+        KnowledgeGraph.from_triples(numbers)
+    with pytest.raises(InputError, match="row 1: a blank name in column 't'"):
+        KnowledgeGraph.from_triples(pl.DataFrame({"h": ["a"], "r": ["r"], "t": [None]}))
+
+
+def test_a_frame_of_mixed_objects_is_refused_and_no_traceback():
+    with pytest.raises(InputError, match="neither strings nor whole numbers alone"):
+        KnowledgeGraph.from_triples(pd.DataFrame({"h": ["a", 1], "r": ["r", "r"], "t": ["b", "c"]}))
+
+
+@pytest.mark.parametrize("source", ["films.csv", 7, {"head": "a"}, [7], [{"head": "a", "relation": "r", "tail": "b"}]])
+def test_what_holds_no_rows_is_refused(source):
+    with pytest.raises(InputError, match=r"expected (rows of head, relation and tail|3 or 4 values)"):
+        KnowledgeGraph.from_triples(source)
+
+
+def test_one_huge_id_is_taken_for_a_mistake():
+    with pytest.raises(InputError, match=r"the id 2,000,000,000 would make 2,000,000,001 entities.*entities="):
+        KnowledgeGraph.from_ids([(0, 0, 1), (0, 0, 2_000_000_000)])
+    with pytest.raises(InputError, match=r"2,000,000,001 relations.*relations="):
+        KnowledgeGraph.from_ids([(0, 2_000_000_000, 1)])
+    assert len(KnowledgeGraph.from_ids([(0, 0, 200_000)]).entities) == 200_001
+    assert KnowledgeGraph.from_ids([(0, 0, 1)], entities=3_000_000).entities[2_999_999] == "2999999"

@@ -122,3 +122,10 @@ def test_a_saved_graph_beside_openke_files_is_read_as_the_saved_graph(tmp_path):
     folder = graph.save(tmp_path / "graph")
     (folder / "entity2id.txt").write_text("0\n")
     assert load(folder) == graph
+
+
+def test_a_frame_is_no_source():
+    import pandas as pd
+
+    with pytest.raises(InputError, match=r"found DataFrame; transa.KnowledgeGraph.from_triples takes rows and frames"):
+        load(pd.DataFrame([("a", "r", "b")]))  # type: ignore[arg-type]

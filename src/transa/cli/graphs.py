@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from transa import choices
-from transa.cli.options import Json, Overwrite, Source, Split, TextFormat, add_command
+from transa.cli.options import Json, Overwrite, Selection, Source, Split, TextFormat, add_command, column_of
 from transa.cli.output import emit_json, note, table
 
 if TYPE_CHECKING:
@@ -92,11 +92,12 @@ def known_format(name: str | None) -> str | None:
 def stats(
     source: Source,
     text: TextFormat,
+    selection: Selection,
     as_json: Json = False,
     top: Annotated[int, typer.Option(min=0, help="How many relations to show.")] = 15,
 ) -> None:
     """Show what a graph holds: sizes, relations, categories, and what leaks from train into test."""
-    graph = load_graph(source, text)
+    graph = load_graph(source, text, selection)
     note(*graph.notes)
     found = graph.statistics().to_dict()
     if as_json:
@@ -160,6 +161,7 @@ def convert(
         typer.Argument(metavar="OUT", help="A folder, or one file whose suffix tells the format: out.tsv, out.nt.gz."),
     ],
     text: TextFormat,
+    selection: Selection,
     to: Annotated[
         str | None,
         typer.Option(
@@ -182,7 +184,7 @@ def convert(
     from transa.data.writing import write, write_file
     from transa.errors import InputError
 
-    graph = load_graph(source, text, split, seed)
+    graph = load_graph(source, text, selection, split, seed)
     note(*graph.notes)
     chosen: list[choices.Split] = list(SPLITS)
     if target.suffix:
@@ -214,20 +216,35 @@ def convert(
         typer.echo(f"{target}: {len(graph.entities):,} entities, {len(graph.relations):,} relations, {written} triples")
 
 
-def load_graph(source: str, text: TextFormat, split: str | None = None, seed: int = 0) -> KnowledgeGraph:
+def load_graph(
+    source: str, text: TextFormat, selection: Selection, split: str | None = None, seed: int = 0
+) -> KnowledgeGraph:
     """Load a graph as the options of a command say."""
     from transa.data import load
 
-    columns = None if text.columns is None else text.columns.split(",")
     return load(
         source,
-        columns=None if columns is None else [int(part) if part.isdecimal() else part for part in columns],
-        header=text.header,
-        delimiter="\t" if text.delimiter in ("\\t", "tab") else text.delimiter,
-        quotes=not text.no_quotes,
+        **text.options(),
+        minimum_confidence=_confidence(selection.minimum_confidence),
+        drop_relations=selection.drop_relation or (),
+        literals=not selection.no_literals,
         split=None if split is None else _fractions(split),
         seed=seed,
     )
+
+
+def _confidence(text: str | None) -> tuple[str | int, float] | None:
+    from transa.errors import InputError, quote
+
+    if text is None:
+        return None
+    column, equals, number = text.rpartition("=")
+    try:
+        if equals and column:
+            return column_of(column), float(number)
+    except ValueError:
+        pass
+    raise InputError(f"--minimum-confidence: expected a column and a number such as score=0.7, found {quote(text)}")
 
 
 def _fractions(text: str) -> list[float]:

@@ -21,6 +21,9 @@ Split = Annotated[
     typer.Option("--split", metavar="TRAIN,VALID,TEST", help="Cut a graph of one piece, for example 0.8,0.1,0.1."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+SkipUnknown = Annotated[
+    bool, typer.Option("--skip-unknown", help="Leave out rows with names that the model does not know, and list them.")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")]
 Threads = Annotated[int | None, typer.Option(help="By default all processors.")]
 IgnoreMemory = Annotated[bool, typer.Option("--ignore-memory", help="Go on where there seems to be too little.")]
@@ -49,6 +52,32 @@ class TextFormat:
     delimiter: Annotated[str | None, typer.Option(help="Of text files, one character; \\t is a tab.")] = None
     no_quotes: Annotated[bool, typer.Option("--no-quotes", help='Take " literally.')] = False
 
+    def options(self) -> dict[str, Any]:
+        """Return the options as `transa.load` and `ReadOptions` take them."""
+        return {
+            "columns": None if self.columns is None else tuple(map(column_of, self.columns.split(","))),
+            "header": self.header,
+            "delimiter": "\t" if self.delimiter in ("\\t", "tab") else self.delimiter,
+            "quotes": not self.no_quotes,
+        }
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to leave out of a graph."""
+
+    drop_relation: Annotated[list[str] | None, typer.Option(help="Leave this relation out; repeatable.")] = None
+    no_literals: Annotated[
+        bool, typer.Option("--no-literals", help="Leave out triples whose tail is a number or a date.")
+    ] = False
+    minimum_confidence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN=NUMBER",
+            help="Only rows with at least this number in a column, given by name or position from 0.",
+        ),
+    ] = None
+
 
 @dataclass(frozen=True)
 class TableOutput:
@@ -66,6 +95,11 @@ class TableOutput:
 
         if self.out is not None:
             check_target(self.out, overwrite=self.overwrite)
+
+
+def column_of(text: str) -> str | int:
+    """Return a column as a user gives it: by its position, or by its name."""
+    return int(text) if text.isdecimal() else text
 
 
 def add_command(app: typer.Typer, function: Callable[..., None], name: str | None = None) -> None:

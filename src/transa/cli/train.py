@@ -11,7 +11,7 @@ import typer
 
 from transa.choices import EngineName
 from transa.cli.graphs import load_graph
-from transa.cli.options import IgnoreMemory, Json, Source, Split, TextFormat, Threads, add_command
+from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, TextFormat, Threads, add_command
 from transa.cli.output import emit_json, live_view, note, note_compiling, note_memory, table
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ def train(
     training: Training,
     machine: Machine,
     text: TextFormat,
+    selection: Selection,
     split: Split = None,
+    split_seed: Annotated[int, typer.Option(min=0, help="Of --split.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Train a model on a graph and keep it in a run folder."""
@@ -88,7 +90,7 @@ def train(
     from transa.training.memory import training_memory
     from transa.training.recipe_files import GENERAL
 
-    graph = load_graph(source, text, split)
+    graph = load_graph(source, text, selection, split, split_seed)
     note(*graph.notes)
     folder = RunFolder(out)
     given = dict(map(read_setting, training.settings or []))

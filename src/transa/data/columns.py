@@ -7,29 +7,32 @@ from pathlib import Path
 
 from transa.errors import InputError, quote, suggest
 
-#: The usual names of the columns, by which a header is recognised.
-HEADERS = tuple(
-    (head, relation, tail)
-    for (head, tail), relations in {
-        ("head", "tail"): ("relation",),
-        ("h", "t"): ("r",),
-        ("subject", "object"): ("predicate", "relation"),
-        ("s", "o"): ("p",),
-        ("source", "target"): ("relation", "type", "edge"),
-        ("from", "to"): ("relation", "type", "edge"),
-    }.items()
-    for relation in relations
-)
+#: The usual names of the columns of heads and tails, and of relations, by which a header is recognised.
+ENDS = (("head", "tail"), ("subject", "object"), ("source", "target"), ("from", "to"))
+RELATIONS = ("relation", "predicate", "type", "edge", "relationship", "interaction", "property", "label")
+#: Letters say less than words: they count only together.
+LETTERS = (("h", "r", "t"), ("s", "p", "o"))
 
 
 def usual_columns(fields: Sequence[str]) -> tuple[int, ...] | None:
     """Return where head, relation, tail and perhaps label stand in a usual header, or None."""
     lowered = [field.strip().lower() for field in fields]
-    for names in HEADERS:
+    usual = [(head, relation, tail) for head, tail in ENDS for relation in RELATIONS]
+    for names in (*usual, *LETTERS):
         if all(lowered.count(name) == 1 for name in names):
-            label = (lowered.index("label"),) if lowered.count("label") == 1 else ()
+            label = (lowered.index("label"),) if lowered.count("label") == 1 and "label" not in names else ()
             return (*(lowered.index(name) for name in names), *label)
     return None
+
+
+def unused(available: Sequence[str], used: Sequence[int | None], path: Path | None = None) -> tuple[str, ...]:
+    """Return a note that names the columns that are not used, if there are any."""
+    others = [name for position, name in enumerate(available) if position not in used]
+    if not others:
+        return ()
+    shown = ", ".join(map(quote, others[:5])) + (", …" if len(others) > 5 else "")
+    where = "" if path is None else f"{path}: "
+    return (f"{where}not used: the column{'s' * (len(others) > 1)} {shown}",)
 
 
 def chosen_columns(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from transa.data.statistics import GraphStatistics
 
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
+#: With ids alone, up to so many times as many are named as the triples hold; beyond, the largest id is taken for a mistake.
+SPARSE = 1000
 Triples = npt.NDArray[np.int32]
 Labels = npt.NDArray[np.int8]
 
@@ -98,7 +100,8 @@ class KnowledgeGraph:
         ----------
         train, valid, test
             Each a list of ``(head, relation, tail)`` or ``(head, relation, tail, label)``, an array of strings, or a pandas,
-            polars or Arrow frame with these columns in this order.
+            polars or Arrow frame with columns of usual names (``head``, ``relation``, ``tail``) or with just these columns in this
+            order.
 
         Examples
         --------
@@ -108,10 +111,7 @@ class KnowledgeGraph:
         tables: dict[Split, TripleTable] = {}
         for split, source in zip(SPLITS, (train, valid, test), strict=True):
             if source is not None:
-                if isinstance(source, np.ndarray):
-                    source = source.tolist()
-                is_frame = hasattr(source, "__arrow_c_stream__")
-                table = TripleTable.from_frame(source) if is_frame else TripleTable.from_rows(source)
+                table = TripleTable.of(source)
                 tables[split] = table.trainable() if split == "train" else table
         return cls.from_tables(tables)
 
@@ -142,10 +142,9 @@ class KnowledgeGraph:
         given = zip(SPLITS, (train, valid, test), strict=True)
         splits = [_no_triples() if ids is None else _id_rows(np.array(ids), split) for split, ids in given]
         together = np.concatenate(splits)
-        largest = together.max(axis=0) if len(together) else np.full(3, -1)
         return cls(
-            _vocabulary(entities, max(int(largest[0]), int(largest[2])) + 1),
-            _vocabulary(relations, int(largest[1]) + 1),
+            _vocabulary("entities", entities, together[:, [0, 2]]),
+            _vocabulary("relations", relations, together[:, 1]),
             splits[0],
             splits[1],
             splits[2],
@@ -313,12 +312,20 @@ def _id_rows(values: npt.ArrayLike, split: Split) -> Triples:
     return array.astype(np.int32, copy=False)
 
 
-def _vocabulary(given: Vocabulary | Iterable[str] | int | None, at_least: int) -> Vocabulary:
+def _vocabulary(kind: str, given: Vocabulary | Iterable[str] | int | None, ids: npt.NDArray[np.int32]) -> Vocabulary:
     if isinstance(given, Vocabulary):
         return given
-    if given is None or isinstance(given, int):
-        return Vocabulary(map(str, range(at_least if given is None else given)))
-    return Vocabulary(given)
+    if given is not None and not isinstance(given, int):
+        return Vocabulary(given)
+    count = given
+    if count is None:
+        count = int(ids.max()) + 1 if ids.size else 0
+        if count > SPARSE * max(ids.size, SPARSE):
+            raise InputError(
+                f"the id {count - 1:,} would make {count:,} {kind}, far more than occur in the triples; say how many there are or "
+                f"name them ({kind}=…), or give names to from_triples"
+            )
+    return Vocabulary(pa.array(np.arange(count)).cast(pa.large_string()))
 
 
 def _same_labels(left: Labels | None, right: Labels | None) -> bool:

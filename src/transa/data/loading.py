@@ -11,6 +11,7 @@ from transa.data.download_bar import download_bar
 from transa.data.formats import ReadOptions, format_of_folder, read_file
 from transa.data.graph import KnowledgeGraph
 from transa.data.registry import DATASETS, canonical, locate, whereabouts
+from transa.data.selecting import select
 from transa.data.split_folder import read_split_folder
 from transa.data.splitting import split_graph
 from transa.data.statistics import unseen_rows
@@ -25,6 +26,9 @@ def load(
     header: bool | None = None,
     delimiter: str | None = None,
     quotes: bool = True,
+    minimum_confidence: tuple[str | int, float] | None = None,
+    drop_relations: Sequence[str] = (),
+    literals: bool = True,
     split: Sequence[float] | None = None,
     seed: int = 0,
 ) -> KnowledgeGraph:
@@ -41,11 +45,20 @@ def load(
         Head, relation, tail and perhaps label: names in the header, or positions counted from 0. By default columns with usual
         names are taken, otherwise the first three columns, and a fourth as the label (1 or -1).
     header
-        Whether the first line of a text file names the columns. By default that depends on the line.
+        Whether the first line of a text file names the columns. By default it does if it is a usual header, or if nothing in it comes
+        again in the other lines.
     delimiter
         The character between the fields of a text file. By default the file is tried with the usual ones.
     quotes
         Whether a field that starts with ``"`` is quoted.
+    minimum_confidence
+        A column of numbers, by its name in the header or its position counted from 0, and the least of them with which a row is kept:
+        ``("score", 0.7)``.
+    drop_relations
+        Relations whose triples are left out, by key.
+    literals
+        Whether to keep triples whose tail is a number or a date. Without them, a year or a rating does not become an entity; a number
+        that is the head of a triple stays one. Of RDF, literals are never kept.
     split
         Fractions of train, valid and test, for a graph that has no valid and test triples yet.
     seed
@@ -66,7 +79,12 @@ def load(
     >>> load("umls")
     KnowledgeGraph(135 entities, 46 relations, 5,216 train / 652 valid / 661 test triples)
     """
-    options = ReadOptions(None if columns is None else tuple(columns), header, delimiter, quotes)
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(
+            f"expected the name of a dataset or a path, found {type(source).__name__}; "
+            "transa.KnowledgeGraph.from_triples takes rows and frames"
+        )
+    options = ReadOptions(None if columns is None else tuple(columns), header, delimiter, quotes, minimum_confidence)
     name = canonical(source) if isinstance(source, str) else None
     path = Path(source) if name is None else _dataset_folder(name)
     try:
@@ -79,6 +97,7 @@ def load(
         graph = read_folder(path, options)
     else:
         graph = KnowledgeGraph.from_tables({"train": read_file(path, options).trainable(path)})
+    graph = select(graph, drop_relations, literals=literals)
     if split is not None:
         graph = split_graph(graph, split, seed)
     return replace(graph, name=name, notes=(*graph.notes, *_unseen(graph)))
@@ -88,7 +107,11 @@ def read_folder(folder: Path, options: ReadOptions | None = None) -> KnowledgeGr
     """Read a folder: in a format that recognises it, otherwise as one with train, valid and test files."""
     with reading(folder):
         found = format_of_folder(folder)
-        return read_split_folder(folder, options or ReadOptions()) if found is None else found.read(folder)
+        if found is None:
+            return read_split_folder(folder, options or ReadOptions())
+        if options is not None and options.minimum_confidence is not None:
+            raise InputError(f"a folder of the format {found.name} has no column of confidence", path=folder)
+        return found.read(folder)
 
 
 def _dataset_folder(name: str) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from transa.data.columns import unused, usual_columns
+from transa.data.vocabulary import as_name, is_missing
 from transa.errors import InputError, quote
 
 #: A column of names: each distinct string is held once per chunk, the rows are numbers.
@@ -33,6 +35,8 @@ class TripleTable:
         Readable names and descriptions by key, for entities and relations alike.
     notes
         What a user should know about how the file was read: that lines were skipped, that a header was recognised.
+    confidence
+        How sure the source is of each row, if somebody asked for that column.
     """
 
     heads: pa.ChunkedArray
@@ -42,27 +46,49 @@ class TripleTable:
     names: dict[str, str] = field(default_factory=dict)
     descriptions: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    confidence: npt.NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.heads)
 
     @classmethod
-    def from_rows(cls, rows: Iterable[Sequence[Any]]) -> TripleTable:
+    def of(cls, source: Any) -> TripleTable:
+        """Take triples as Python code holds them: rows, an array, or a pandas, polars or Arrow frame.
+
+        The columns of a frame are those with the usual names, in any order; or else three, and a fourth as labels.
+        """
+        if isinstance(source, TripleTable):
+            return source
+        if hasattr(source, "__arrow_c_stream__"):
+            table = _arrow(source)
+            table = table.drop_columns(index_columns(table.schema))
+            usual = usual_columns(table.column_names)
+            if usual is None or (usual[:3] == (0, 1, 2) and table.num_columns <= 4):
+                return cls.from_frame(table)
+            return cls.from_frame(table.select(list(usual))).with_notes(*unused(table.column_names, usual))
+        if isinstance(source, str | bytes | Mapping) or not isinstance(source, Iterable):
+            raise InputError(
+                f"expected rows of head, relation and tail, or a frame, found {type(source).__name__}: {quote(source)}"
+            )
+        return cls.from_rows(source.tolist() if isinstance(source, np.ndarray) else source)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Any]) -> TripleTable:
         """Collect rows of ``(head, relation, tail)`` or ``(head, relation, tail, label)``; names are turned into strings."""
         builder = TableBuilder()
         labels = array("b")
         for number, row in enumerate(rows, start=1):
-            if isinstance(row, str) or len(row) not in (3, 4):
-                found = quote(row) if isinstance(row, str) else f"{len(row)}: {quote(tuple(row))}"
-                raise InputError(f"expected 3 or 4 values, found {found}", line=number, unit="row")
-            for name in row[:3]:
-                if name is None or not str(name).strip():
-                    raise InputError("a blank name", line=number, unit="row")
-                if not is_unicode(str(name)):
-                    raise InputError(f"a name that is not valid Unicode: {quote(name)}", line=number, unit="row")
-            builder.add(str(row[0]), str(row[1]), str(row[2]))
+            if isinstance(row, str | bytes | Mapping | Set) or not isinstance(row, Iterable):
+                raise InputError(f"expected 3 or 4 values, found {quote(row)}", line=number, unit="row")
+            row = tuple(row)
+            if len(row) not in (3, 4):
+                raise InputError(f"expected 3 or 4 values, found {len(row)}: {quote(row)}", line=number, unit="row")
+            try:
+                builder.add(*map(as_name, row[:3]))
+            except InputError as error:
+                raise InputError(str(error), line=number, unit="row") from None
             if len(row) == 4:
-                if row[3] not in (1, -1, "1", "-1"):
+                if is_missing(row[3]) or row[3] not in (1, -1, "1", "-1"):
                     raise InputError(f"expected the label 1 or -1, found {quote(row[3])}", line=number, unit="row")
                 labels.append(int(row[3]))
             if len(labels) not in (0, number):
@@ -72,7 +98,7 @@ class TripleTable:
     @classmethod
     def from_frame(cls, frame: Any, *, path: Path | None = None) -> TripleTable:
         """Take the first three columns of an Arrow table, polars or pandas frame, and a fourth as labels."""
-        table = frame if isinstance(frame, pa.Table) else pa.table(frame)
+        table = _arrow(frame)
         table = table.drop_columns(index_columns(table.schema))
         columns = [table.column(position) for position in range(table.num_columns)]
         if len(columns) not in (3, 4):
@@ -85,6 +111,10 @@ class TripleTable:
         labels = None if len(columns) == 3 else _labels(columns[3], path)
         return cls(heads, relations, tails, labels=labels)
 
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return heads, relations and tails."""
+        return list(zip(*(column.to_pylist() for column in (self.heads, self.relations, self.tails)), strict=True))
+
     def trainable(self, path: Path | None = None) -> TripleTable:
         """Return the table itself, or raise an `InputError` that names `path` if a row is labelled false."""
         if self.labels is not None and (self.labels == -1).any():
@@ -92,9 +122,19 @@ class TripleTable:
             raise InputError("a triple labelled -1 (false) cannot be trained on", path=path, line=row, unit="row")
         return self
 
-    def with_note(self, note: str) -> TripleTable:
-        """Return the same table with one more note."""
-        return replace(self, notes=(*self.notes, note))
+    def with_notes(self, *notes: str) -> TripleTable:
+        """Return the same table with more notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+    def where(self, kept: npt.NDArray[np.bool_]) -> TripleTable:
+        """Return some of the rows; names that stand in no other row are gone."""
+        mask = pa.array(kept)
+        heads, relations, tails = (
+            _encode(column.filter(mask).cast(pa.string()), "", None)
+            for column in (self.heads, self.relations, self.tails)
+        )
+        labels = None if self.labels is None else self.labels[kept]
+        return replace(self, heads=heads, relations=relations, tails=tails, labels=labels, confidence=None)
 
 
 class TableBuilder:
@@ -125,11 +165,6 @@ class TableBuilder:
         return TripleTable(*columns, **fields)
 
 
-def is_unicode(text: str) -> bool:
-    """Tell whether a text can be encoded; half of a surrogate pair cannot."""
-    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
-
-
 def index_columns(schema: pa.Schema) -> list[str]:
     """Return the columns that hold the index of a pandas frame, which is no data of the user's."""
     try:
@@ -140,8 +175,19 @@ def index_columns(schema: pa.Schema) -> list[str]:
     return [name for name in index if isinstance(name, str) and name in schema.names] if isinstance(index, list) else []
 
 
+def _arrow(frame: Any) -> pa.Table:
+    try:
+        return frame if isinstance(frame, pa.Table) else pa.table(frame)
+    except pa.ArrowException as error:
+        raise InputError(f"a column holds neither strings nor whole numbers alone ({error})") from None
+
+
 def _encode(column: pa.ChunkedArray, name: str, path: Path | None) -> pa.ChunkedArray:
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
+    if pa.types.is_floating(kind) or pa.types.is_null(kind):  # whole numbers become these where some are missing
+        missing = pc.index(pc.is_null(column, nan_is_null=True), True).as_py()
+        if missing >= 0:
+            raise InputError(f"a blank name in column {name!r}", path=path, line=missing + 1, unit="row")
     if not (_is_string(kind) or pa.types.is_integer(kind)):
         raise InputError(f"column {name!r} holds {kind}; expected strings or whole numbers", path=path)
     chunks, rows = [], 0

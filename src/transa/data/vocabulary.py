@@ -94,10 +94,11 @@ class Vocabulary:
         InputError
             If there is no such key; the message suggests similar ones.
         """
+        name = as_name(key)
         try:
-            return self._positions[key]
+            return self._positions[name]
         except KeyError:
-            raise InputError(f"unknown name {quote(key)}{suggest(str(key), self._positions)}") from None
+            raise InputError(f"unknown name {quote(name)}{suggest(name, self._positions)}") from None
 
     def ids(self, keys: Iterable[str]) -> npt.NDArray[np.int32]:
         """Return the ids of many keys."""
@@ -140,6 +141,37 @@ class Vocabulary:
             column = [given.get(key) for key in self] if given else []
             columns.append(column if any(text is not None for text in column) else None)
         return Vocabulary(self.keys, *columns)
+
+
+def as_name(value: object) -> str:
+    """Return as text what somebody gave as a name: a string, a number, a value of an Arrow array, or anything else with a text.
+
+    Raises
+    ------
+    InputError
+        If it is blank, missing (None, NaN, NA of pandas) or not valid Unicode.
+    """
+    if isinstance(value, pa.Scalar):
+        value = value.as_py()
+    text = value if isinstance(value, str) else "" if is_missing(value) else str(value)
+    if not text.strip():
+        raise InputError(f"a blank name: {value!r}")
+    if not is_unicode(text):
+        raise InputError(f"a name that is not valid Unicode: {quote(text)}")
+    return str(text)
+
+
+def is_unicode(text: str) -> bool:
+    """Tell whether a text can be encoded; half of a surrogate pair cannot."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether a value stands for one that is not there: None, NaN, NA of pandas."""
+    try:
+        return value is None or bool(value != value)  # NaN differs from itself
+    except (TypeError, ValueError):  # NA of pandas is neither the same nor another
+        return True
 
 
 def _strings(values: Iterable[str | None] | pa.Array) -> pa.Array:

@@ -5,6 +5,7 @@ Whoever needs to know a format asks this registry. `register` adds one from outs
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -12,7 +13,7 @@ from pkgutil import iter_modules
 from transa.data.formats.base import FileFormat, FolderFormat, Format, ReadOptions
 from transa.data.streams import COMPRESSIONS, format_suffix
 from transa.data.triple_table import TripleTable
-from transa.errors import InputError
+from transa.errors import InputError, quote
 
 __all__ = [
     "FILE_FORMATS",
@@ -92,7 +93,24 @@ def read_file(path: Path, options: ReadOptions | None = None) -> TripleTable:
     table = found.read(path, options or ReadOptions())
     if not len(table):
         raise InputError("the file holds no triple", path=path)
-    return table
+    return table if options is None else _confident(table, options.minimum_confidence, path)
+
+
+def _confident(table: TripleTable, asked: tuple[str | int, float] | None, path: Path) -> TripleTable:
+    """Return the rows of a table whose confidence is high enough."""
+    if asked is None:
+        return table
+    column, minimum = asked
+    if table.confidence is None:
+        raise InputError(f"a file of this format has no column {quote(column)} of confidence", path=path)
+    kept = table.confidence >= minimum
+    if not kept.any():
+        raise InputError(f"no row has {minimum:g} or more in column {quote(column)}", path=path)
+    left_out = int((~kept).sum())
+    if not left_out:
+        return replace(table, confidence=None)
+    note = f"{path}: {left_out:,} of {len(table):,} rows left out, with less than {minimum:g} in column {quote(column)}"
+    return table.where(kept).with_notes(note)
 
 
 def _register_modules() -> None:

@@ -23,17 +23,21 @@ class ReadOptions:
         Head, relation, tail and perhaps label, each the name in the header or the position counted from 0.
     header
         Whether the first line names the columns. By default it does if columns are given by name, or if it is a usual header such
-        as ``head relation tail`` or ``subject predicate object``.
+        as ``head relation tail`` or ``subject predicate object``, or has nothing in common with the other lines.
     delimiter
         One character.
     quotes
         Whether a field that starts with ``"`` is quoted, so that it may hold delimiters and line ends.
+    minimum_confidence
+        A column of numbers, by name or position, and the least of them with which a row is kept. A format with columns puts these
+        numbers into the table's `confidence`; `read_file` does the rest.
     """
 
     columns: tuple[str | int, ...] | None = None
     header: bool | None = None
     delimiter: str | None = None
     quotes: bool = True
+    minimum_confidence: tuple[str | int, float] | None = None
 
     def __post_init__(self) -> None:
         if self.columns is not None and len(self.columns) not in (3, 4):
@@ -42,13 +46,29 @@ class ReadOptions:
             )
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
             raise InputError(f"the delimiter must be one character, found {quote(self.delimiter)}")
+        if self.minimum_confidence is not None and not (
+            isinstance(self.minimum_confidence, tuple)
+            and len(self.minimum_confidence) == 2
+            and isinstance(self.minimum_confidence[0], str | int)
+            and isinstance(self.minimum_confidence[1], int | float)
+        ):
+            found = quote(self.minimum_confidence)
+            raise InputError(
+                f"minimum confidence: expected a column and a number such as ('score', 0.7), found {found}"
+            )
         if self.header is False and self.by_name:
-            raise InputError(f"columns by name ({', '.join(map(str, self.columns or ()))}) need a header")
+            named = (*(self.columns or ()), *(() if self.confidence_column is None else (self.confidence_column,)))
+            raise InputError(f"columns by name ({', '.join(map(str, named))}) need a header")
 
     @property
     def by_name(self) -> bool:
         """Whether any column is given by its name."""
-        return any(isinstance(column, str) for column in self.columns or ())
+        return any(isinstance(column, str) for column in (*(self.columns or ()), self.confidence_column))
+
+    @property
+    def confidence_column(self) -> str | int | None:
+        """The column of confidence, if there is one to look at."""
+        return None if self.minimum_confidence is None else self.minimum_confidence[0]
 
 
 class Format(ABC):

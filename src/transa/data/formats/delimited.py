@@ -6,20 +6,23 @@ of columns, bad bytes) goes to a careful reader, which reads it or names the lin
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, ClassVar
+from typing import BinaryIO, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from transa.data.columns import chosen_columns, usual_columns
+from transa.data.columns import chosen_columns, unused, usual_columns
 from transa.data.formats.base import FileFormat, ReadOptions
 from transa.data.graph import KnowledgeGraph, Split
+from transa.data.header import HINTED, may_be_header, starts_with_header
 from transa.data.streams import format_suffix, open_bytes, reading
 from transa.data.text_files import MAX_NAME, records
 from transa.data.triple_table import NAMES, TableBuilder, TripleTable
@@ -32,6 +35,8 @@ DEFAULT_DELIMITERS = "\t,;| "
 
 #: Bytes that Arrow reads at a time. Larger blocks leave fewer dictionaries to merge; smaller ones need less memory.
 BLOCK = 1 << 24
+#: Lines that are looked at to tell what a column holds.
+SNIFFED = 100
 #: Rows that are turned into text at a time.
 CHUNK = 1 << 16
 
@@ -46,9 +51,12 @@ class _Delimited(FileFormat):
         """Read delimited text, plain or compressed."""
         layout = _layout(path, options)
         table = _read_fast(path, layout) or _read_carefully(path, layout)
-        if layout.guessed:
-            table = table.with_note(f"{path}: the first line was taken as a header")
-        return table
+        if layout.undecided and starts_with_header(table):
+            return self.read(path, replace(options, header=True)).with_notes(
+                f"{path}: the first line ({', '.join(layout.first)}) was taken as a header: nothing in it comes again; "
+                "--no-header (header=False) takes it as a triple"
+            )
+        return table.with_notes(*layout.notes)
 
     def write(self, graph: KnowledgeGraph, splits: Sequence[Split], file: BinaryIO) -> None:
         """Write delimited text. CSV gets a header; TSV gets one only if its first triple would be taken for one."""
@@ -57,7 +65,7 @@ class _Delimited(FileFormat):
         first = graph.triples(splits[0])[0]
         labelled = graph.labels(splits[0]) is not None
         opening = [graph.entities[first[0]], graph.relations[first[1]], graph.entities[first[2]]]
-        if delimiter == "," or usual_columns(opening) is not None:
+        if delimiter == "," or usual_columns(opening) is not None or _stands_alone(graph, splits):
             file.write(delimiter.join(["head", "relation", "tail", *(["label"] if labelled else [])]).encode() + b"\n")
         for split in splits:
             triples, labels = graph.triples(split), graph.labels(split)
@@ -68,6 +76,12 @@ class _Delimited(FileFormat):
                     marks = labels[start : start + CHUNK].tolist()
                     lines = [f"{line}{delimiter}{mark}" for line, mark in zip(lines, marks, strict=True)]
                 file.write(("\n".join(lines) + "\n").encode())
+
+
+def _stands_alone(graph: KnowledgeGraph, splits: Sequence[Split]) -> bool:
+    """Tell whether the relation of the first triple never comes again, so that this triple could be taken for a header."""
+    relations = np.concatenate([graph.triples(split)[:, 1] for split in splits])
+    return len(relations) > HINTED and int((relations == relations[0]).sum()) == 1
 
 
 class Tsv(_Delimited):
@@ -103,20 +117,63 @@ class _Layout:
     delimiter: str
     quotes: bool
     header: bool
-    guessed: bool
     plain_start: bool
-    width: int
+    first: list[str]
     columns: tuple[int, ...]
+    confidence: int | None
+    undecided: bool
+    notes: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.first)
 
 
 def _layout(path: Path, options: ReadOptions) -> _Layout:
     delimiter, line, first = _sniff(path, options)
     usual = usual_columns(first)
-    guessed = options.header is None and not options.by_name and usual is not None
-    header = bool(options.header) or options.by_name or guessed
-    columns = _positions(path, line, options.columns, first, usual if header else None)
-    plain_start = line == 1 and not any(end in field for field in first for end in "\r\n")
-    return _Layout(delimiter, options.quotes, header, guessed, plain_start, len(first), columns)
+    asked, header = options.confidence_column, bool(options.header) or options.by_name
+    confidence = None if asked is None else chosen_columns([asked], first, path=path, line=line)[0]
+    over = None if options.header is False else _over_numbers(path, options, delimiter, first, confidence)
+    guessed = options.header is None and not header and (usual is not None or over is not None)
+    columns = _positions(path, line, options, first, confidence, usual if header or guessed else None)
+    if options.columns is None and over is not None and usual is None and len(columns) == 4:
+        columns = columns if over == "labels" else columns[:3]
+    notes: tuple[str, ...] = (f"{path}: the first line was taken as a header",) if guessed else ()
+    if options.columns is None and (header or guessed):
+        notes += unused(first, (*columns, confidence), path)
+    return _Layout(
+        delimiter,
+        options.quotes,
+        header or guessed,
+        line == 1 and not any(end in field for field in first for end in "\r\n"),
+        first,
+        columns,
+        confidence,
+        options.header is None and not header and not guessed and len(columns) == 3,
+        notes,
+    )
+
+
+def _over_numbers(
+    path: Path, options: ReadOptions, delimiter: str, first: list[str], confidence: int | None
+) -> Literal["labels", "numbers"] | None:
+    """Tell what stands in the column of confidence, or in a fourth column, if that is numbers in all lines but the first."""
+    column = confidence if confidence is not None else 3 if len(first) == 4 and options.columns is None else None
+    if column is None or _is_number(first[column]) or not may_be_header(first):
+        return None
+    following = islice(records(path, delimiter, quoting=options.quotes), 1, 1 + SNIFFED)
+    below = [fields[column] if len(fields) == len(first) else "" for _, fields in following]
+    if not below or not all(map(_is_number, below)):
+        return None
+    return "labels" if set(below) <= {"1", "-1"} else "numbers"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _sniff(path: Path, options: ReadOptions) -> tuple[str, int, list[str]]:
@@ -136,14 +193,15 @@ def _sniff(path: Path, options: ReadOptions) -> tuple[str, int, list[str]]:
 
 
 def _positions(
-    path: Path, line: int, asked: tuple[str | int, ...] | None, first: list[str], usual: tuple[int, ...] | None
+    path: Path, line: int, options: ReadOptions, first: list[str], confidence: int | None, usual: tuple[int, ...] | None
 ) -> tuple[int, ...]:
-    if asked is not None:
-        return chosen_columns(asked, first, path=path, line=line)
+    if options.columns is not None:
+        return chosen_columns(options.columns, first, path=path, line=line)
     if usual is not None:
         return usual
-    if len(first) in (3, 4):
-        return tuple(range(len(first)))
+    others = tuple(position for position in range(len(first)) if position != confidence)
+    if len(others) == 3 or (len(others) == 4 and confidence is None):
+        return others
     hint = "; say which columns to take with --columns (columns=)" if len(first) > 4 else ""
     raise InputError(
         f"expected 3 columns (head, relation, tail) or 4 (with a label), found {len(first)}: {quote(' | '.join(first))}{hint}",
@@ -158,8 +216,9 @@ def _read_fast(path: Path, layout: _Layout) -> TripleTable | None:
         return None
     every = [f"f{column}" for column in range(layout.width)]
     used = [every[column] for column in layout.columns]
+    numbers = [] if layout.confidence is None else [every[layout.confidence]]
     # A quote in any column may hide delimiters and line ends. So where quotes count, the unused columns are looked at too.
-    unused = [name for name in every if name not in used] if layout.quotes else []
+    others = [name for name in every if name not in (*used, *numbers)] if layout.quotes else []
     with reading(path), open_bytes(path) as stream:
         try:
             table = arrow_csv.read_csv(
@@ -167,8 +226,10 @@ def _read_fast(path: Path, layout: _Layout) -> TripleTable | None:
                 arrow_csv.ReadOptions(block_size=BLOCK, column_names=every, skip_rows=int(layout.header)),
                 arrow_csv.ParseOptions(delimiter=layout.delimiter, quote_char=False, double_quote=False),
                 arrow_csv.ConvertOptions(
-                    include_columns=used + unused,
-                    column_types=dict.fromkeys(used, NAMES) | dict.fromkeys(unused, pa.string()),
+                    include_columns=used + numbers + others,
+                    column_types=dict.fromkeys(used, NAMES)
+                    | dict.fromkeys(numbers, pa.float64())
+                    | dict.fromkeys(others, pa.string()),
                     strings_can_be_null=False,
                 ),
             )
@@ -177,12 +238,15 @@ def _read_fast(path: Path, layout: _Layout) -> TripleTable | None:
     columns = [table.column(name) for name in used]
     if not table.num_rows or not all(_plain(chunk.dictionary, layout) for column in columns for chunk in column.chunks):
         return None
-    if any(pc.any(pc.starts_with(table.column(name), '"')).as_py() for name in unused):
+    if any(pc.any(pc.starts_with(table.column(name), '"')).as_py() for name in others):
         return None
     labels = _labels(columns[3]) if len(columns) == 4 else None
     if len(columns) == 4 and labels is None:
         return None
-    return TripleTable(columns[0], columns[1], columns[2], labels=labels)
+    confidence = table.column(numbers[0]).to_numpy() if numbers else None
+    if confidence is not None and not np.isfinite(confidence).all():
+        return None
+    return TripleTable(columns[0], columns[1], columns[2], labels=labels, confidence=confidence)
 
 
 def _plain(names: pa.Array, layout: _Layout) -> bool:
@@ -208,7 +272,7 @@ def _labels(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.int8]
 
 def _read_carefully(path: Path, layout: _Layout) -> TripleTable:
     builder = TableBuilder()
-    labels = array("b")
+    labels, confidence = array("b"), array("d")
     rows = records(path, layout.delimiter, quoting=layout.quotes)
     if layout.header:
         next(rows)
@@ -221,12 +285,23 @@ def _read_carefully(path: Path, layout: _Layout) -> TripleTable:
             raise InputError(f"the {which} is blank: {quote(layout.delimiter.join(fields))}", path=path, line=line)
         if rest:
             if rest[0] not in ("1", "-1"):
-                raise InputError(f"expected the label 1 or -1, found {quote(rest[0])}", path=path, line=line)
+                hint = "" if labels else "; for a column that holds no labels, see --columns and --minimum-confidence"
+                raise InputError(f"expected the label 1 or -1, found {quote(rest[0])}{hint}", path=path, line=line)
             labels.append(int(rest[0]))
+        if layout.confidence is not None:
+            if not _is_number(fields[layout.confidence]):
+                found = quote(fields[layout.confidence])
+                raise InputError(
+                    f"expected a number in column {layout.confidence}, found {found}", path=path, line=line
+                )
+            confidence.append(float(fields[layout.confidence]))
         builder.add(head, relation, tail)
     if not len(builder):
         raise InputError("the file holds a header and no triple" if layout.header else "the file is empty", path=path)
-    return builder.table(labels=np.array(labels, dtype=np.int8) if labels else None)
+    return builder.table(
+        labels=np.array(labels, dtype=np.int8) if labels else None,
+        confidence=np.array(confidence) if confidence else None,
+    )
 
 
 def _wrong_width(path: Path, line: int, fields: list[str], layout: _Layout) -> None:

@@ -10,11 +10,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from transa.data.columns import usual_columns
+from transa.data.columns import unused, usual_columns
 from transa.data.formats.base import FileFormat, ReadOptions
 from transa.data.graph import KnowledgeGraph, Split
 from transa.data.text_files import MAX_LINE, text_lines
-from transa.data.triple_table import TableBuilder, TripleTable, is_unicode
+from transa.data.triple_table import TableBuilder, TripleTable
+from transa.data.vocabulary import is_unicode
 from transa.errors import InputError, quote, suggest
 
 #: What the parts of a triple are called in messages and, where nothing else is said, in files.
@@ -34,15 +35,20 @@ class JsonLines(FileFormat):
     def read(self, path: Path, options: ReadOptions) -> TripleTable:
         """Read the keys that were asked for, or those with usual names in the first object. Other keys are skipped."""
         builder = TableBuilder()
-        labels = array("b")
+        labels, confidence = array("b"), array("d")
         keys: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ()
+        number_key = options.confidence_column
         for number, text in enumerate(text_lines(path), start=1):
             line = text.rstrip("\r\n")
             if not line.strip():
                 continue
             try:
                 found = _object(line)
-                keys = keys or _keys(options.columns, found)
+                if not keys:
+                    keys = _keys(options.columns, found)
+                    used = [place for place, key in enumerate(found) if key in (*keys, number_key)]
+                    notes = unused(list(found), used, path) if options.columns is None else ()
                 names = [_name(found, part, key) for part, key in zip(PARTS[:3], keys[:3], strict=True)]
                 if len(keys) == 4:
                     labels.append(_label(found, keys[3]))
@@ -50,10 +56,16 @@ class JsonLines(FileFormat):
                     raise InputError(
                         f"a label, which the first line has not; every line needs one, or none: {quote(line)}"
                     )
+                if number_key is not None:
+                    confidence.append(_number(found, number_key))
             except InputError as error:  # the functions below say what is wrong, not where
                 raise InputError(str(error), path=path, line=number) from None
             builder.add(*names)
-        return builder.table(labels=np.array(labels, dtype=np.int8) if labels else None)
+        return builder.table(
+            labels=np.array(labels, dtype=np.int8) if labels else None,
+            confidence=np.array(confidence) if confidence else None,
+            notes=notes,
+        )
 
     def write(self, graph: KnowledgeGraph, splits: Sequence[Split], file: BinaryIO) -> None:
         """Write objects with the keys head, relation, tail and perhaps label."""
@@ -117,6 +129,17 @@ def _label(found: dict[str, Any], key: str) -> int:
     if value not in (1, -1, "1", "-1") or isinstance(value, bool):
         raise InputError(f"expected the label 1 or -1, found {_shown(value)}")
     return int(value)
+
+
+def _number(found: dict[str, Any], key: str | int) -> float:
+    if not isinstance(key, str):
+        raise InputError(f"JSON objects have keys and no positions; name the column of confidence, found {key}")
+    if key not in found:
+        raise InputError(_missing(found, key))
+    value = found[key]
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < 1e300:
+        raise InputError(f"expected a number for {quote(key)}, found {_shown(value)}")
+    return float(value)
 
 
 def _missing(found: dict[str, Any], key: str) -> str:

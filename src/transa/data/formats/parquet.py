@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from transa.data.columns import chosen_columns, usual_columns
+from transa.data.columns import chosen_columns, unused, usual_columns
 from transa.data.formats.base import FileFormat, ReadOptions
 from transa.data.graph import KnowledgeGraph, Split
 from transa.data.streams import check_exists, check_unpacked, reading
@@ -35,12 +38,21 @@ class Parquet(FileFormat):
         check_exists(path)
         with reading(path):
             try:
-                columns = _columns(path, checked_schema(path), options.columns)
-                table = read_checked(path, columns=columns, read_dictionary=columns[:3]).select(columns)
+                schema, asked = checked_schema(path), options.confidence_column
+                numbers = [] if asked is None else [schema.names[chosen_columns([asked], schema.names, path=path)[0]]]
+                columns = _columns(path, schema, options.columns, numbers)
+                needed = list(dict.fromkeys(columns + numbers))
+                table = read_checked(path, columns=needed, read_dictionary=columns[:3])
                 if not table.num_rows:
                     raise InputError("the file holds no triple", path=path)
                 # The metadata may call a column the index of a frame; if somebody asked for that column, it is one like any other.
-                return TripleTable.from_frame(table.replace_schema_metadata(), path=path)
+                found = TripleTable.from_frame(table.select(columns).replace_schema_metadata(), path=path)
+                confidence = _numbers(table.column(numbers[0]), numbers[0], path) if numbers else None
+                index = index_columns(schema)
+                available = [name for name in schema.names if name not in index]
+                used = [place for place, name in enumerate(available) if name in needed]
+                notes = unused(available, used, path) if options.columns is None else ()
+                return replace(found, confidence=confidence, notes=notes)
             except pa.ArrowException as error:
                 raise InputError(f"not a readable Parquet file ({error})", path=path) from None
 
@@ -79,12 +91,23 @@ def checked_schema(path: Path) -> pa.Schema:
     return schema
 
 
-def _columns(path: Path, schema: pa.Schema, asked: tuple[str | int, ...] | None) -> list[str]:
+def _numbers(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[np.float64]:
+    try:
+        numbers: npt.NDArray[np.float64] = column.cast(pa.float64()).to_numpy()
+    except pa.ArrowException:
+        raise InputError(f"column {name!r} holds {column.type}; expected numbers", path=path) from None
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        raise InputError(f"expected a number in column {name!r}", path=path, line=int(wrong[0]) + 1, unit="row")
+    return numbers
+
+
+def _columns(path: Path, schema: pa.Schema, asked: tuple[str | int, ...] | None, numbers: list[str]) -> list[str]:
     available: list[str] = schema.names
     chosen = usual_columns(available) if asked is None else chosen_columns(asked, available, path=path)
     if chosen is not None:
         return [available[position] for position in chosen]
-    available = [name for name in available if name not in index_columns(schema)]
+    available = [name for name in available if name not in (*index_columns(schema), *numbers)]
     if len(available) not in (3, 4):
         raise InputError(
             f"expected 3 or 4 columns, or columns named head, relation and tail; found {', '.join(available) or 'none'}; "
