@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self, Unpack
 from transa.choices import Calibration, Side, Split
 from transa.data import KnowledgeGraph
 from transa.data.graph import required
-from transa.errors import InputError, quote, suggest
+from transa.errors import InputError, TransaWarning, quote, suggest
 from transa.evaluation import Classification, Evaluation, classify, evaluate
 from transa.inference import (
     Answers,
@@ -311,8 +312,14 @@ class Estimator:
         """Answer many questions at once; see `transa.inference.answer`."""
         return answer(self.trained_, questions, top=top, new_only=new_only, in_range=in_range, loop_prior=loop_prior)
 
-    def check(self, triples: Sequence[Sequence[str]]) -> Checks:
-        """Decide whether triples, given by name, are true, with thresholds from the validation split."""
+    def check(self, triples: Any) -> Checks:
+        """Decide whether triples are true, with thresholds from the validation split.
+
+        Parameters
+        ----------
+        triples
+            Heads, relations and tails by key or by name, as rows, an array or a pandas, polars or Arrow frame.
+        """
         return check(self.trained_, triples)
 
     def discover(
@@ -320,6 +327,7 @@ class Estimator:
         *,
         top: int = 100,
         each: int = 10,
+        each_head: int | None = None,
         relations: Sequence[str] | None = None,
         errors: bool = False,
         parts: Path | None = None,
@@ -330,17 +338,18 @@ class Estimator:
 
         Parameters
         ----------
-        top, each, relations, parts, callback, loop_prior
-            See `transa.inference.discover`; all but `top` and `relations` are for new facts.
+        top, each, each_head, relations, parts, callback, loop_prior
+            See `transa.inference.discover`; all but `top`, `each_head` and `relations` are for new facts.
         errors
             Return facts of train that look wrong.
         """
         if errors:
-            return doubtful(self.trained_, top=top, relations=relations)
+            return doubtful(self.trained_, top=top, each_head=each_head, relations=relations)
         return discover(
             self.trained_,
             top=top,
             each=each,
+            each_head=each_head,
             relations=relations,
             parts=parts,
             callback=callback,
@@ -357,7 +366,7 @@ class Estimator:
 
     # ------------------------------------------------------------------ growing and keeping
 
-    def extend(self, triples: Sequence[Sequence[str]], *, steps: int = 100, refine: int = 0, seed: int = 0) -> Self:
+    def extend(self, triples: Any, *, steps: int = 100, refine: int = 0, seed: int = 0) -> Self:
         """Return a new estimator that also knows these triples and their new entities; this one stays as it is.
 
         Parameters
@@ -366,6 +375,8 @@ class Estimator:
             See `transa.inference.extend`.
         """
         found = extend(self.trained_, triples, steps=steps, refine=refine, seed=seed, options=self.options)
+        for note in found.notes:
+            warnings.warn(note, TransaWarning, stacklevel=2)
         return self._fitted(found.trained)
 
     def save(self, path: str | Path) -> Path:

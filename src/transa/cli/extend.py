@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from transa.cli.options import Json, Run, Threads, add_command
+from transa.cli.options import Json, Run, TextFormat, Threads, add_command
 from transa.cli.output import emit_json, live_view, note, table
 
 
@@ -21,6 +21,7 @@ def extend(
     new_triples: Annotated[
         Path, typer.Argument(metavar="NEW_TRIPLES", help="Triples with new entities, in any format of graphs.")
     ],
+    text: TextFormat,
     out: Annotated[Path, typer.Option(metavar="NEWRUN", help="The run folder to write.")],
     steps: Annotated[int, typer.Option(min=0, help="Steps in which only the new vectors move.")] = 100,
     refine: Annotated[int, typer.Option(metavar="EPOCHS", min=0, help="Then train on all triples for so long.")] = 0,
@@ -31,15 +32,16 @@ def extend(
     """Add new entities to a trained model from their triples, without training it anew."""
     from contextlib import nullcontext
 
+    from transa.data.formats import ReadOptions, read_file
     from transa.errors import InputError
     from transa.estimators import load_model
-    from transa.inference.check import read_triples
     from transa.inference.extend import extend as extend_model
     from transa.training import Options, RunFolder
 
     if (out / "config.json").exists():
         raise InputError("holds a run already; name another folder", path=out)
-    triples = read_triples(new_triples)
+    triples = read_file(new_triples, ReadOptions(**text.options()))
+    note(*triples.notes)
     model = load_model(run)
     with live_view(refine) if refine else nullcontext() as callback:
         try:
@@ -55,6 +57,7 @@ def extend(
             )
         except InputError as error:
             raise InputError(f"{new_triples}: {error}") from None
+    note(*found.notes)
     if found.repeated:
         note(f"{found.repeated:,} of the triples are repeated or were in the graph already")
     if not found.new_entities:
@@ -68,6 +71,7 @@ def extend(
                 "from": str(run),
                 "triples": found.triples,
                 "repeated": found.repeated,
+                "notes": list(found.notes),
                 "losses": found.losses,
                 "new_entities": frame,
             }

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transa.cli.options import NoLoopPrior, Only, Run, TableOutput, add_command
+from transa.cli.options import NoLoopPrior, Only, Run, SkipUnknown, TableOutput, TextFormat, add_command
 from transa.cli.output import deliver, note, note_compiling, progress_bar, table
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
     from transa.inference import Checks
+    from transa.inference.rows import Skipped
 
+#: How many rows that were left out are shown.
+SHOWN = 10
 #: What we say if a search finds nothing.
 NOTHING_NEW = "nothing was found: every answer in range is known already"
 
@@ -39,6 +43,7 @@ class Asked:
             metavar="FILE", help="Many questions: columns head, relation, tail, one of them empty in each row."
         ),
     ] = None
+    skip_unknown: SkipUnknown = False
 
 
 def predict(
@@ -55,14 +60,20 @@ def predict(
     """Answer (head, relation, ?), (?, relation, tail) or (head, ?, tail)."""
     from transa.errors import InputError
     from transa.estimators import load_model
-    from transa.inference.predict import Question, frame_of, read_questions
+    from transa.inference.predict import Question, frame_of, read_questions, whole_questions
 
     output.check()
     given = (asked.head, asked.relation, asked.tail)
     if asked.queries is not None and given != (None, None, None):
         raise InputError("--queries: give questions in the file or by --head, --relation and --tail, not both")
+    if asked.queries is None and asked.skip_unknown:
+        raise InputError("--skip-unknown goes with --queries")
     questions = [Question(*given)] if asked.queries is None else read_questions(asked.queries)
     model = load_model(run)
+    skipped: list[Skipped] = []
+    if asked.queries is not None:
+        questions, skipped = whole_questions(model.trained_, questions, skip_unknown=asked.skip_unknown)
+        note(*_skips(skipped, "questions"))
     note_compiling("best_answers", model.model_)
     answers = model.answer(questions, top=top, new_only=new_only, in_range=in_range, loop_prior=not no_loop_prior)
     notes = model.trained_.notes
@@ -75,7 +86,7 @@ def predict(
             {"question": vars(each.question), "asked": each.question.asked, "answers": list(map(vars, each))}
             for each in answers
         ]
-        return {"run": str(run), "notes": list(notes), "questions": found}
+        return {"run": str(run), "notes": list(notes), "skipped": list(map(vars, skipped)), "questions": found}
 
     def show() -> None:
         for each in filter(None, answers):
@@ -92,30 +103,42 @@ def check(
     run: Run,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Triples, in any format that graphs are read from.")],
     output: TableOutput,
+    text: TextFormat,
+    skip_unknown: SkipUnknown = False,
     fail_below: Annotated[
         float | None,
         typer.Option(metavar="P", min=0, max=1, help="Exit with 1 if a triple is less probable than this."),
     ] = None,
 ) -> None:
     """Say of each triple of a file whether it is true, with probability and threshold."""
+    from transa.data.formats import ReadOptions, read_file
     from transa.errors import InputError
     from transa.estimators import load_model
-    from transa.inference.check import read_triples
+    from transa.inference.check import check_ids, triple_ids
 
     output.check()
-    triples = read_triples(file)
+    triples = read_file(file, ReadOptions(**text.options()))
+    note(*triples.notes)
     model = load_model(run)
     try:
-        checked = model.check(triples)
+        ids, skipped = triple_ids(model.trained_, triples, skip_unknown=skip_unknown)
     except InputError as error:
         raise InputError(str(error), path=file) from None
+    note(*_skips(skipped, "triples"))
+    checked = check_ids(model.trained_, ids)
     notes = (*model.trained_.notes, *checked.notes)
     note(*notes)
     below = [] if fail_below is None else checked.below(fail_below)
     deliver(
         output,
         checked.frame,
-        lambda: {"run": str(run), "notes": list(notes), "below": len(below), "triples": checked.rows()},
+        lambda: {
+            "run": str(run),
+            "notes": list(notes),
+            "skipped": list(map(vars, skipped)),
+            "below": len(below),
+            "triples": checked.rows(),
+        },
         lambda: _show(model.graph_, f"{len(checked):,} triples", checked),
     )
     if below:
@@ -131,6 +154,7 @@ def discover(
     ] = False,
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many facts.")] = 50,
     each: Annotated[int, typer.Option(min=1, help="Answers to each (head, relation, ?) that are looked at.")] = 10,
+    each_head: Annotated[int | None, typer.Option(min=1, help="At most so many facts of one head.")] = None,
     relation: Only = None,
     parts: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep finished parts here, and go on from those that are there.")
@@ -144,12 +168,18 @@ def discover(
     output.check()
     model = load_model(run)
     if errors:
-        found = model.discover(top=top, relations=relation, errors=True)
+        found = model.discover(top=top, each_head=each_head, relations=relation, errors=True)
     else:
         note_compiling("best_answers", model.model_)
         with progress_bar("searching", pairs(model.trained_, relation)) as callback:
             found = model.discover(
-                top=top, each=each, relations=relation, parts=parts, callback=callback, loop_prior=not no_loop_prior
+                top=top,
+                each=each,
+                each_head=each_head,
+                relations=relation,
+                parts=parts,
+                callback=callback,
+                loop_prior=not no_loop_prior,
             )
         note("among all triples that could be made far more are false than the probabilities assume; the order counts")
     notes = (*model.trained_.notes, *found.notes)
@@ -184,6 +214,15 @@ def _show(graph: KnowledgeGraph, title: str, checked: Checks, *, known: bool = T
         for each in checked.checked
     ]
     table(title, ("head", "relation", "tail", "score", "threshold", "prob.", "", *([""] if known else [])), rows)
+
+
+def _skips(skipped: Sequence[Skipped], unit: str) -> list[str]:
+    """Return notes on the rows that were left out: how many, and of the first ones why."""
+    if not skipped:
+        return []
+    listed = [f"  row {each.row}: {each.reason}" for each in skipped[:SHOWN]]
+    rest = [f"  … and {len(skipped) - SHOWN:,} more; --json lists all"] if len(skipped) > SHOWN else []
+    return [f"{len(skipped):,} {unit} left out, with names that the model does not know", *listed, *rest]
 
 
 def _called(key: str, name: str) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from transa.data.formats import read_file
 from transa.data.graph import Triples
+from transa.data.triple_table import TripleTable
 from transa.errors import InputError
+from transa.inference.rows import Skipped, understood
 from transa.inference.trained import Trained
 from transa.models.loop_prior import barred_triples
 
@@ -101,7 +100,7 @@ class Checks:
         return [each for each, chance in chances if chance is not None and chance < probability]
 
 
-def check(trained: Trained, triples: Sequence[Sequence[str]]) -> Checks:
+def check(trained: Trained, triples: Any) -> Checks:
     """Score triples given by name, and decide which are true.
 
     Parameters
@@ -109,17 +108,15 @@ def check(trained: Trained, triples: Sequence[Sequence[str]]) -> Checks:
     trained
         The model that decides.
     triples
-        Heads, relations and tails, by key or by name.
+        Heads, relations and tails by key or by name, as rows, an array or a frame. Labels are ignored.
     """
-    ids = np.empty((len(triples), 3), dtype=np.int32)
-    for row, triple in enumerate(triples):
-        if len(triple) != 3:
-            raise InputError(f"expected head, relation and tail, found {len(triple)} values", line=row + 1, unit="row")
-        try:
-            ids[row] = trained.triple(*triple)[0]
-        except InputError as error:
-            raise InputError(str(error), line=row + 1, unit="row") from None
-    return check_ids(trained, ids)
+    return check_ids(trained, triple_ids(trained, TripleTable.of(triples))[0])
+
+
+def triple_ids(trained: Trained, table: TripleTable, *, skip_unknown: bool = False) -> tuple[Triples, list[Skipped]]:
+    """Return the ids of triples given by whole names, and the rows that were skipped because the model does not know a name."""
+    found, skipped = understood(table.rows(), lambda row: trained.whole_triple(*row), skip=skip_unknown)
+    return np.array(found, dtype=np.int32).reshape(-1, 3), skipped
 
 
 def check_ids(trained: Trained, triples: Triples) -> Checks:
@@ -143,10 +140,3 @@ def check_ids(trained: Trained, triples: Triples) -> Checks:
         why = trained.why_barred(int(triples[row, 1]))
         checked[row] = replace(checked[row], decision=False, probability=0.0, note=why)
     return Checks(tuple(checked))
-
-
-def read_triples(path: Path) -> list[tuple[str, str, str]]:
-    """Read triples by name from any file that `transa.load` reads; a column of labels is ignored."""
-    table = read_file(path)
-    columns = (column.to_pylist() for column in (table.heads, table.relations, table.tails))
-    return list(zip(*columns, strict=True))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,21 @@ PART = 2048
 Found = tuple[int, int, int, float]
 
 
+@dataclass(frozen=True)
+class Kept:
+    """How many facts are kept: in all, of each (head, relation, ?), and of each head (None: any number)."""
+
+    top: int
+    each: int
+    each_head: int | None = None
+
+
 def discover(
     trained: Trained,
     *,
     top: int = 100,
     each: int = 10,
+    each_head: int | None = None,
     relations: Sequence[str] | None = None,
     parts: Path | None = None,
     callback: Callable[[int], None] | None = None,
@@ -53,6 +64,8 @@ def discover(
         How many facts to return.
     each
         How many answers to each (head, relation, ?) to consider.
+    each_head
+        How many facts of one head to return, at most.
     relations
         Only these relations, by key or by name.
     parts
@@ -63,23 +76,24 @@ def discover(
         Whether to rule out triples from an entity to itself at all.
     """
     trained = trained if loop_prior else trained.without_loop_prior
-    for name, value in (("top", top), ("each", each)):
+    for name, value in (("top", top), ("each", each), ("each_head", 1 if each_head is None else each_head)):
         if value < 1:
             raise InputError(f"{name}: expected at least 1, found {value}")
     chosen = None if relations is None else {trained.relations.id(name) for name in relations}
-    finished = None if parts is None else FinishedParts(parts, trained, top, each)
+    kept = Kept(top, each, each_head)
+    finished = None if parts is None else FinishedParts(parts, trained, kept)
     found: list[Found] = []
     for relation, heads, candidates in _parts(trained, chosen):
         part = f"{relation}:{heads[0]}"
         some = None if finished is None else finished.get(part)
         if some is None:
-            some = _best_of_part(trained, relation, heads, candidates, top, each)
+            some = _best_of_part(trained, relation, heads, candidates, kept)
             if finished is not None:
                 finished.add(part, some)
-        found = _best_of(trained, found + some, top)
+        found = _best_of(trained, found + some, kept)
         if callback is not None:
             callback(len(heads))
-    return check_ids(trained, _triples(found))
+    return check_ids(trained, _triples(found[:top]))
 
 
 def pairs(trained: Trained, relations: Sequence[str] | None = None) -> int:
@@ -88,15 +102,19 @@ def pairs(trained: Trained, relations: Sequence[str] | None = None) -> int:
     return sum(len(heads) for _, heads, _ in _parts(trained, chosen))
 
 
-def doubtful(trained: Trained, *, top: int = 100, relations: Sequence[str] | None = None) -> Checks:
+def doubtful(
+    trained: Trained, *, top: int = 100, each_head: int | None = None, relations: Sequence[str] | None = None
+) -> Checks:
     """Return the least probable training triples, the least probable first: where to look for errors."""
-    if top < 1:
-        raise InputError(f"top: expected at least 1, found {top}")
+    for name, value in (("top", top), ("each_head", 1 if each_head is None else each_head)):
+        if value < 1:
+            raise InputError(f"{name}: expected at least 1, found {value}")
     triples = distinct(trained.graph.train, len(trained.graph.entities), len(trained.graph.relations))
     if relations is not None:
         triples = triples[np.isin(triples[:, 1], [trained.relations.id(name) for name in relations])]
     margins = trained.margins(triples, trained.scores(triples))
-    return check_ids(trained, triples[np.argsort(margins, kind="stable")[:top]])
+    triples = triples[np.argsort(margins, kind="stable")]
+    return check_ids(trained, triples[_first_of_each(triples[:, 0], each_head)][:top])
 
 
 def _parts(
@@ -118,8 +136,7 @@ def _best_of_part(
     relation: int,
     heads: npt.NDArray[np.int32],
     tails: npt.NDArray[np.int32],
-    top: int,
-    each: int,
+    kept: Kept,
 ) -> list[Found]:
     entities = np.union1d(heads, tails)
     ranker = Ranker(restricted(trained.model, entities, relation))
@@ -131,7 +148,7 @@ def _best_of_part(
         tails_known = trained.facts.tails_of(head, relation)
         known = np.searchsorted(entities, tails_known[np.isin(tails_known, entities)])
         left_out.append(np.unique(np.concatenate([no_tails, known, [] if loops else [place]]).astype(np.int32)))
-    number = min(each, len(entities))
+    number = min(kept.each, len(entities))
     answers, scores = best(ranker, "tail", places, np.zeros(len(heads), np.int64), number, left_out)
     rows, columns = np.nonzero(answers >= 0)
     ids = zip(
@@ -141,15 +158,28 @@ def _best_of_part(
     if trained.model.directional:  # thresholds and margins are those of both directions
         whole = trained.scores(_triples(found)).tolist()
         found = [(*triple[:3], score) for triple, score in zip(found, whole, strict=True)]
-    return _best_of(trained, found, top)
+    return _best_of(trained, found, kept)
 
 
-def _best_of(trained: Trained, found: list[Found], top: int) -> list[Found]:
+def _best_of(trained: Trained, found: list[Found], kept: Kept) -> list[Found]:
+    """Return the best facts: `top` of them, or all that may still be among these once each head has only so many."""
     if not found:
         return found
-    scores = np.array([row[3] for row in found])
-    order = np.argsort(-trained.margins(_triples(found), scores), kind="stable")
-    return [found[row] for row in order[:top].tolist()]
+    scores, triples = np.array([row[3] for row in found]), _triples(found)
+    order = np.argsort(-trained.margins(triples, scores), kind="stable")
+    order = order[_first_of_each(triples[order, 0], kept.each_head)]
+    return [found[row] for row in (order[: kept.top] if kept.each_head is None else order).tolist()]
+
+
+def _first_of_each(heads: npt.NDArray[np.int32], number: int | None) -> npt.NDArray[np.int64]:
+    """Return where the first so many of each head stand, in their order; with None, where all stand."""
+    places = np.arange(len(heads))
+    if number is None or not len(heads):
+        return places
+    order = np.argsort(heads, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(heads[order]) != 0]))
+    nth = places - np.repeat(starts, np.diff(np.append(starts, len(heads))))
+    return np.sort(order[nth < number])
 
 
 def _triples(found: list[Found]) -> Triples:
@@ -163,12 +193,14 @@ class FinishedParts:
     ----------
     path
         The file; a last line that was cut short is dropped.
-    trained, top, each
-        The model and the settings. A file of other ones is refused.
+    trained, kept
+        The model, and how many facts are kept. A file of other ones is refused.
     """
 
-    def __init__(self, path: Path, trained: Trained, top: int, each: int) -> None:
-        header = {"discover": 1, "model": trained.fingerprint, "top": top, "each": each}
+    def __init__(self, path: Path, trained: Trained, kept: Kept) -> None:
+        header: dict[str, Any] = {"discover": 1, "model": trained.fingerprint, "top": kept.top, "each": kept.each}
+        if kept.each_head is not None:
+            header["each_head"] = kept.each_head
         if not trained.loop_prior:
             header["loop_prior"] = False
         self._done: dict[str, list[Found]] = {}
@@ -177,10 +209,10 @@ class FinishedParts:
             check_regular(path)
             text = path.read_text("utf-8") if path.exists() else ""
             lines = text.splitlines()
-            kept = [line for line in map(_line, lines) if line is not None]
-            if lines and (not kept or kept[0] != header):
+            whole = [line for line in map(_line, lines) if line is not None]
+            if lines and (not whole or whole[0] != header):
                 raise InputError("holds parts of another model or of other settings; name another file", path=path)
-            for line in kept[1:]:
+            for line in whole[1:]:
                 self._done[line["part"]] = found = [(int(h), int(r), int(t), float(s)) for h, r, t, s in line["found"]]
                 sizes = (trained.model.num_entities, trained.model.graph_relations)
                 if not all(min(h, t) >= 0 and max(h, t) < sizes[0] and 0 <= r < sizes[1] for h, r, t, _ in found):
@@ -189,7 +221,7 @@ class FinishedParts:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"not a readable file of finished parts ({error})", path=path) from None
-        content = b"".join(map(_encoded, [header, *kept[1:]]))
+        content = b"".join(map(_encoded, [header, *whole[1:]]))
         if text.encode() != content:
             with atomic_file(path, overwrite=True, size=len(content)) as file:
                 file.write(content)

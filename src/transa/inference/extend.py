@@ -6,8 +6,9 @@ there it takes some gradient steps. Old entities keep their ids and, unless all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,9 @@ import torch
 
 from transa.data import KnowledgeGraph, Vocabulary
 from transa.data.graph import Triples
+from transa.data.triple_table import TripleTable
 from transa.errors import InputError
+from transa.inference.likeness import notes_on_case, notes_on_likeness
 from transa.inference.placement import grown_model, settle
 from transa.inference.trained import Trained
 from transa.models import Model
@@ -39,6 +42,8 @@ class Extended:
         How many of the given triples the graph held before, or were given twice.
     losses
         The loss of the new triples before the first step and after the last; None if no entity is new.
+    notes
+        Names that were taken for known entities in another case, and new entities that look like others.
     """
 
     trained: Trained
@@ -46,6 +51,7 @@ class Extended:
     triples: int
     repeated: int
     losses: tuple[float, float] | None
+    notes: tuple[str, ...] = ()
 
     def frame(self) -> pa.Table:
         """Return the new entities with their ids and numbers of training triples as an Arrow table."""
@@ -63,7 +69,7 @@ class Extended:
 
 def extend(
     trained: Trained,
-    triples: Sequence[Sequence[str]],
+    triples: Any,
     *,
     steps: int = 100,
     refine: int = 0,
@@ -79,7 +85,8 @@ def extend(
     trained
         The model and its graph; both stay as they are.
     triples
-        Heads, relations and tails by key or by readable name. Unknown heads and tails become entities; relations must be known.
+        Heads, relations and tails by key or by readable name, as rows, an array or a frame. A name that fits a known entity but for
+        its case means this entity. Unknown heads and tails become entities; relations must be known.
     steps
         Gradient steps on the new triples in which only the new vectors move; with 0 they stay where they start.
     refine
@@ -99,7 +106,7 @@ def extend(
     for name, value in (("steps", steps), ("refine", refine)):
         if value < 0:
             raise InputError(f"{name}: expected 0 or more, found {value}")
-    graph, added, repeated = grow_graph(trained, triples)
+    graph, added, repeated, notes = grow_graph(trained, triples)
     old = len(trained.graph.entities)
     whole = training_graph(graph, recipe)
     mine = np.concatenate([added, trained.model.inverted(added)]) if recipe.directional else added
@@ -121,37 +128,46 @@ def extend(
         len(added),
         repeated,
         losses,
+        notes,
     )
 
 
-def grow_graph(trained: Trained, triples: Sequence[Sequence[str]]) -> tuple[KnowledgeGraph, Triples, int]:
-    """Return the graph with the triples in train, these triples by id, and how many of them it had already.
+def grow_graph(trained: Trained, triples: Any) -> tuple[KnowledgeGraph, Triples, int, tuple[str, ...]]:
+    """Return the graph with the triples in train, these triples by id, how many of them it had already, and notes on names.
 
     New entities come after the old ones, in the order of their keys.
     """
-    graph = trained.graph
+    graph, rows = trained.graph, TripleTable.of(triples).trainable().rows()
     called: dict[str, int] = {}
-    for end in {str(row[place]) for row in triples for place in (0, 2)}:
-        found = trained.entities.exact(end)
-        if found is not None:
-            called[end] = found
-    new = sorted({str(row[place]) for row in triples for place in (0, 2)} - set(called))
-    called |= {key: len(graph.entities) + position for position, key in enumerate(new)}
-    ids = np.empty((len(triples), 3), dtype=np.int32)
-    for row, (head, relation, tail) in enumerate(triples):
+    new: set[str] = set()
+    for number, row in enumerate(rows, start=1):
+        for end in (row[0], row[2]):
+            if end not in called and end not in new:
+                try:
+                    found = trained.entities.find(end)
+                except InputError as error:
+                    raise InputError(str(error), line=number, unit="triple") from None
+                if found is None:
+                    new.add(end)
+                else:
+                    called[end] = found
+    notes = (*notes_on_case(trained.entities, called), *notes_on_likeness(graph.entities, new))
+    called |= {key: len(graph.entities) + position for position, key in enumerate(sorted(new))}
+    ids = np.empty((len(rows), 3), dtype=np.int32)
+    for number, (head, relation, tail) in enumerate(rows):
         try:
-            ids[row] = called[str(head)], trained.relations.id(str(relation)), called[str(tail)]
+            ids[number] = called[head], trained.relations.whole(relation), called[tail]
         except InputError as error:
             raise InputError(
-                f"{error}; a new relation needs a training of its own", line=row + 1, unit="triple"
+                f"{error}; a new relation needs a training of its own", line=number + 1, unit="triple"
             ) from None
     ids = ids[np.sort(np.unique(ids, axis=0, return_index=True)[1])] if len(ids) else ids
-    grown = replace(graph, entities=_appended(graph.entities, new))
+    grown = replace(graph, entities=_appended(graph.entities, sorted(new)))
     held = grown.known().contains(ids) if len(ids) else np.zeros(0, bool)
     added = np.ascontiguousarray(ids[~held])
     if not len(added):
         raise InputError("there is nothing to add: the graph holds all of these triples")
-    return replace(grown, train=np.concatenate([graph.train, added])), added, len(triples) - len(added)
+    return replace(grown, train=np.concatenate([graph.train, added])), added, len(rows) - len(added), notes
 
 
 def _appended(vocabulary: Vocabulary, new: list[str]) -> Vocabulary:

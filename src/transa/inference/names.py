@@ -1,11 +1,11 @@
-"""Entities and relations as people type them: by key, by name, in upper or lower case, or by the first letters."""
+"""Entities and relations as people write them: by key, by name, in upper or lower case; in a question also by the first letters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 from transa.data import KnowledgeGraph, Vocabulary
+from transa.data.vocabulary import as_name
 from transa.errors import InputError, quote, suggest
 from transa.models import Model
 
@@ -54,41 +54,65 @@ class Names:
             known += [position for position in positions if position not in known]
         return found
 
-    def id(self, text: str) -> int:
-        """Return the id whose key is `text`; or else the only one of this name, of this name in any case, or with these first letters.
+    def find(self, name: object) -> int | None:
+        """Return the id whose key is `name`; or else the only one of this readable name, or with either in any case; or None.
+
+        Raises
+        ------
+        InputError
+            If more than one is called so, or if the name is blank.
+        """
+        text = as_name(name)
+        if text in self.vocabulary:
+            return self.vocabulary.id(text)
+        called = self._named.get(text) or self._folded.get(text.casefold().strip()) or []
+        return self._only(text, called) if called else None
+
+    def id(self, name: object) -> int:
+        """Return the id that `find` returns; or else the only one whose key or name begins so, as in a question that a person types.
 
         Raises
         ------
         InputError
             If no name fits, or more than one; the message lists candidates.
         """
-        if text in self.vocabulary:
-            return self.vocabulary.id(text)
-        for found in self._called(text):
-            if len(found) == 1:
-                return found[0]
-            if found:
-                raise InputError(f"{self.kind} {quote(text)} is ambiguous: {self._listed(found)}")
+        found, text = self.find(name), as_name(name)
+        if found is not None:
+            return found
+        beginning = self._beginning(text)
+        if beginning:
+            return self._only(text, beginning)
+        raise InputError(self._unknown(text))
+
+    def whole(self, name: object) -> int:
+        """Return the id that `find` returns, as for the rows of a file, where nobody sees what a beginning was taken for.
+
+        Raises
+        ------
+        InputError
+            If no name fits, or more than one; the message lists candidates.
+        """
+        found, text = self.find(name), as_name(name)
+        if found is not None:
+            return found
+        beginning = self._beginning(text)
+        if len(beginning) > 1:
+            self._only(text, beginning)
+        hint = f", only the beginning of {self.shown(beginning[0])}" if beginning else ""
+        raise InputError(f"unknown {self.kind} {quote(text)}{hint}" if hint else self._unknown(text))
+
+    def _only(self, text: str, found: list[int]) -> int:
+        if len(found) > 1:
+            raise InputError(f"{self.kind} {quote(text)} is ambiguous: {self._listed(found)}")
+        return found[0]
+
+    def _unknown(self, text: str) -> str:
         near = suggest(text, [*self._named, *self.vocabulary]) if len(self._folded) <= 200_000 else ""
-        raise InputError(f"unknown {self.kind} {quote(text)}{near or self._few()}")
+        return f"unknown {self.kind} {quote(text)}{near or self._few()}"
 
-    def exact(self, text: str) -> int | None:
-        """Return the id whose key is `text`, or the only one of this readable name, or None."""
-        if text in self.vocabulary:
-            return self.vocabulary.id(text)
-        found = self._named.get(text, [])
-        return found[0] if len(found) == 1 else None
-
-    def _called(self, text: str) -> Iterator[list[int]]:
-        """Yield the ids of exactly this name, of this name in any case, and of names that begin with it."""
+    def _beginning(self, text: str) -> list[int]:
+        """Return the ids whose key or name begins with a text, in any case."""
         folded = text.casefold().strip()
-        yield self._named.get(text, [])
-        yield self._folded.get(folded, [])
-        yield self._starting(folded)
-
-    def _starting(self, folded: str) -> list[int]:
-        if not folded:
-            return []
         return sorted({each for name, ids in self._folded.items() if name.startswith(folded) for each in ids})
 
     def _listed(self, found: list[int]) -> str:

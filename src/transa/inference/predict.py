@@ -12,8 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from transa.data import Vocabulary
+from transa.data.vocabulary import as_name
 from transa.errors import InputError
 from transa.evaluation.queries import Side
+from transa.inference.rows import Skipped, understood
 from transa.inference.search import best
 from transa.inference.trained import Trained
 from transa.models.loop_prior import barred_triples
@@ -60,6 +62,9 @@ class Question:
             raise InputError(
                 f"expected two of head, relation and tail (head or a tail with a relation, and not both), found {found}"
             )
+        for place in PLACES:
+            if place not in missing:
+                object.__setattr__(self, place, as_name(getattr(self, place)))
 
     @property
     def asked(self) -> Asked:
@@ -261,6 +266,22 @@ def _answers(
         Question(*keys),
         tuple(Prediction(names[each], names.name(each), score, each in known, chance) for each, score, chance in rows),
     )
+
+
+def whole_questions(
+    trained: Trained, questions: Iterable[Question], *, skip_unknown: bool = False
+) -> tuple[list[Question], list[Skipped]]:
+    """Return questions with keys in the place of names, as a file has them: whole. Skip those with unknown names, if asked to."""
+    entities, relations = trained.entities, trained.relations
+
+    def with_keys(question: Question) -> Question:
+        head, relation, tail = (
+            None if text is None else names.vocabulary[names.whole(text)]
+            for names, text in ((entities, question.head), (relations, question.relation), (entities, question.tail))
+        )
+        return Question(head, relation, tail)
+
+    return understood(questions, with_keys, unit="question", skip=skip_unknown)
 
 
 def read_questions(path: Path) -> list[Question]:

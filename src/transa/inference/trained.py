@@ -109,9 +109,13 @@ class Trained:
         return Names(self.graph.relations, "relation")
 
     def triple(self, head: str, relation: str, tail: str) -> Triples:
-        """Return the ids of a triple given by names, of shape (1, 3)."""
+        """Return the ids of a triple given by names or their beginnings, of shape (1, 3)."""
         ids = [self.entities.id(head), self.relations.id(relation), self.entities.id(tail)]
         return np.array([ids], dtype=np.int32)
+
+    def whole_triple(self, head: str, relation: str, tail: str) -> tuple[int, int, int]:
+        """Return the ids of a triple given by whole names, as it stands in a file."""
+        return self.entities.whole(head), self.relations.whole(relation), self.entities.whole(tail)
 
     def aligned(self, graph: KnowledgeGraph) -> KnowledgeGraph:
         """Return another graph with the ids of this one: what has the same key is the same.

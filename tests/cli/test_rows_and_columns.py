@@ -1,0 +1,131 @@
+"""Options for messy files: columns, confidence, literals, unknown names; and discoveries of many heads."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.inference.runs import kept, trained
+from transa.errors import InputError
+from transa.inference import discover
+from transa.inference.check import Checked
+
+CLAIMS = "head,relation,tail\ne0,next,e1\nZoe,next,e1\ne0,next,e6\ne1,likes,e2\n"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return kept(tmp_path_factory.mktemp("runs") / "run")
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def key(fact: Checked) -> tuple[str, str, str]:
+    return fact.head, fact.relation, fact.tail
+
+
+def test_claims_with_unknown_names_are_skipped_on_request_and_listed(command, run: Path, tmp_path: Path) -> None:
+    claims = written(tmp_path / "claims.csv", CLAIMS)
+    assert command("check", run, claims).code == 2
+    found = command("check", run, claims, "--skip-unknown", "--json")
+    report = json.loads(found.out)
+    assert [row["tail"] for row in report["triples"]] == ["e1", "e6"]
+    assert [each["row"] for each in report["skipped"]] == [2, 4]
+    assert "unknown entity 'Zoe'" in report["skipped"][0]["reason"]
+    assert "2 triples left out" in found.err and "row 4: unknown relation 'likes'" in found.err
+    nothing = command(
+        "check", run, written(tmp_path / "none.csv", "head,relation,tail\nZoe,next,e1\n"), "--skip-unknown"
+    )
+    assert nothing.code == 2 and "nothing is left" in nothing.err
+
+
+def test_questions_with_unknown_names_are_skipped_on_request_and_listed(command, run: Path, tmp_path: Path) -> None:
+    questions = written(tmp_path / "q.csv", "head,relation,tail\ne2,next,\nZoe,next,\nE3,next,\ne,next,\n")
+    refused = command("predict", run, "--queries", questions)
+    assert refused.code == 2 and "question 2: unknown entity 'Zoe'" in refused.err
+    found = command("predict", run, "--queries", questions, "-k", 1, "--skip-unknown", "--json")
+    report = json.loads(found.out)
+    assert [each["answers"][0]["key"] for each in report["questions"]] == ["e3", "e4"]
+    assert [each["row"] for each in report["skipped"]] == [2, 4]  # a beginning is no name in a file
+    assert "2 questions left out" in found.err
+    assert command("predict", run, "--head", "e2", "--relation", "next", "--skip-unknown").code == 2
+
+
+def test_columns_of_claims_and_news_can_be_chosen(command, run: Path, tmp_path: Path) -> None:
+    claims = written(tmp_path / "claims.csv", "what,to,from_\nnext,e1,e0\n")
+    found = json.loads(command("check", run, claims, "--columns", "from_,what,to", "--json").out)
+    assert found["triples"][0]["head"] == "e0"
+    news = written(tmp_path / "news.csv", "what,to,from_\nnext,e8,E7\n")
+    grown = command(
+        "extend", run, news, "--columns", "from_,what,to", "--out", tmp_path / "grown", "--steps", 0, "--json"
+    )
+    assert [row["key"] for row in json.loads(grown.out)["new_entities"]] == ["e8"]
+    assert "'E7' for 'e7'" in grown.err and "'E7' for 'e7'" in json.loads(grown.out)["notes"][0]
+
+
+def test_a_graph_is_read_without_what_is_to_be_left_out(command, tmp_path: Path) -> None:
+    text = "drug,what,gene,score\na,binds,b,0.9\na,year,1999,0.9\nc,binds,d,0.2\na,junk,b,1\n"
+    path = written(tmp_path / "x.csv", text)
+    asked = ("--minimum-confidence", "score=0.5", "--no-literals", "--drop-relation", "junk", "--json")
+    found = command("stats", path, *asked)
+    report = json.loads(found.out)
+    assert (report["entities"], report["relations"], report["triples"]["train"]) == (2, 1, 1)
+    assert "1 of 4 rows left out" in found.err and "number or a date" in found.err and "1 triples of junk" in found.err
+    wrong = command("stats", path, "--minimum-confidence", "0.5")
+    assert wrong.code == 2 and "such as score=0.7" in wrong.err
+
+
+def test_training_takes_the_seed_of_the_split(command, tmp_path: Path) -> None:
+    import transa
+
+    facts = "".join(f"e{i},r{i % 3},e{j}\n" for i in range(12) for j in range(12) if (i * j + i + j) % 3 == 0)
+    path = written(tmp_path / "x.csv", "head,relation,tail\n" + facts)
+    settings = ("--model", "transe", "--recipe", "paper", "--set", "dim=4", "--set", "epochs=1", "--engine", "torch")
+    for seed in (0, 1):
+        assert (
+            command(
+                "train",
+                path,
+                "--out",
+                tmp_path / f"run{seed}",
+                *settings,
+                "--split",
+                "0.8,0.1,0.1",
+                "--split-seed",
+                seed,
+            ).code
+            == 0
+        )
+    graphs = [transa.load_model(tmp_path / f"run{seed}").graph_ for seed in (0, 1)]
+    assert graphs[1] == transa.load(path, split=(0.8, 0.1, 0.1), seed=1) and graphs[0] != graphs[1]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_discoveries_of_each_head_are_the_best_of_all(number: int, tmp_path: Path) -> None:
+    one = trained()
+    every = discover(one, top=1000, each=1000).checked
+    seen: Counter[str] = Counter()
+    expected = []
+    for fact in every:  # by brute force: the best first, so many of each head
+        seen[fact.head] += 1
+        if seen[fact.head] <= number:
+            expected.append(fact)
+    parts = tmp_path / "parts"
+    found = discover(one, top=5, each=1000, each_head=number, parts=parts)
+    assert [key(fact) for fact in found.checked] == [key(fact) for fact in expected[:5]]
+    again = discover(one, top=5, each=1000, each_head=number, parts=parts)  # from the finished parts
+    assert [key(fact) for fact in again.checked] == [key(fact) for fact in found.checked]
+    with pytest.raises(InputError, match="parts of another model or of other settings"):
+        discover(one, top=5, each=1000, parts=parts)
+
+
+def test_one_fact_of_each_head_on_the_command_line(command, run: Path) -> None:
+    for errors in ([], ["--errors"]):
+        found = json.loads(command("discover", run, "-k", 6, "--each-head", 1, "--json", *errors).out)["triples"]
+        assert len(found) == len({row["head"] for row in found}) > 2
