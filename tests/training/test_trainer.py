@@ -155,13 +155,38 @@ def test_a_folder_with_a_run_is_not_overwritten_and_resume_needs_the_same_run(tm
     assert same_bits(weights(folder), before)
 
 
-def test_numbers_that_are_none_stop_the_run_and_keep_the_last_good_state(tmp_path: Path) -> None:
-    recipe = small(model="um", learning_rate=1e30, epochs=50)
-    with pytest.raises(TrainingError, match=r"epoch \d+"):
-        Trainer(UMLS, recipe, Options(checkpoint_epochs=1), RunFolder(tmp_path / "run")).fit()
+def test_a_run_that_learned_nothing_claims_no_checkpoint_and_leaves_its_folder_free(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine.txt").write_text("notes")
+    for folder in (tmp_path / "run", tmp_path / "new"):
+        broken = small(model="um", learning_rate=1e30, epochs=5)
+        with pytest.raises(TrainingError, match="epoch 1") as failed:
+            Trainer(UMLS, broken, folder=RunFolder(folder)).fit()
+        assert "checkpoint" not in str(failed.value)
+    assert [path.name for path in tmp_path.rglob("*")] == ["run", "mine.txt"]
+    for folder in (tmp_path / "run", tmp_path / "new"):
+        Trainer(UMLS, small(epochs=1), folder=RunFolder(folder)).fit()
+        assert (folder / "weights.safetensors").exists()
+
+
+def test_numbers_that_are_none_stop_the_run_and_keep_the_last_good_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = Trainer(UMLS, small(epochs=3), Options(checkpoint_epochs=1), RunFolder(tmp_path / "run"))
+    check = Trainer._check
+
+    def broken(self: Trainer, number: int, loss: float) -> None:
+        check(self, number, float("nan") if number == 3 else loss)
+
+    monkeypatch.setattr(Trainer, "_check", broken)
+    with pytest.raises(TrainingError, match=r"epoch 3: .* The checkpoint of epoch 2 is kept in .*run"):
+        trainer.fit()
     tensors, _ = RunFolder(tmp_path / "run").read_tensors("checkpoint.safetensors")
     assert all(np.isfinite(table.numpy()).all() for table in tensors.values())
-    assert not (tmp_path / "run" / "weights.safetensors").exists()
+    with pytest.raises(
+        InputError, match=r"training has not finished \(the last checkpoint is of epoch 2 of 3\); .*--resume"
+    ):
+        RunFolder(tmp_path / "run").model()
 
 
 def test_training_stops_early_and_returns_to_the_best_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,6 +142,17 @@ class RunFolder:
             finally:
                 self.close()
 
+    def clear(self) -> None:
+        """Delete the files of the run that this process has locked; the folder too, if nothing else is in it."""
+        for name in WRITTEN:
+            path = self.path / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        self._config = self._graph = None
+        with suppress(OSError):  # the folder holds something else
+            for name in (".owner", ".lock"):
+                (self.path / name).unlink(missing_ok=True)
+            self.path.rmdir()
+
     def holds(self, name: str) -> bool:
         """Tell whether the folder holds a file of this name."""
         return (self.path / name).exists()
@@ -282,8 +293,16 @@ class RunFolder:
         return tensors, notes
 
     def model(self) -> Model:
-        """Read the trained model."""
-        model, (tensors, _) = self.empty_model(), self.read_tensors("weights.safetensors")
+        """Read the trained model.
+
+        Raises
+        ------
+        InputError
+            If training has not finished, or the tables are damaged.
+        """
+        model = self.empty_model()
+        self._check_finished()
+        tensors, _ = self.read_tensors("weights.safetensors")
         try:
             model.load(tensors)
             for name, table in model.tensors().items():
@@ -292,6 +311,15 @@ class RunFolder:
         except InputError as error:
             raise InputError(str(error), path=self.path / "weights.safetensors") from None
         return model
+
+    def _check_finished(self) -> None:
+        if self.holds("weights.safetensors") or not self.holds("checkpoint.safetensors"):
+            return
+        _, notes = self.read_tensors("checkpoint.safetensors")
+        recipe = self.recipe()
+        at = f" (the last checkpoint is of epoch {_short(notes.get('epoch'))} of {recipe.epochs:,})"
+        go_on = "wait for it, or go on with `transa train … --resume`"
+        raise InputError(f"training has not finished{at}; {go_on}", path=self.path)
 
     def empty_model(self) -> Model:
         """Return the model of the run without its tables; it tells how large they are."""

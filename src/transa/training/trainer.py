@@ -74,6 +74,7 @@ class Trainer:
         self.best_epoch: int | None = None
         self._best_tables: dict[str, Tensor] = {}
         self._worse = 0
+        self._kept_epoch = 0
         self._stopped = False
         self._asked_to_stop = False
 
@@ -108,6 +109,12 @@ class Trainer:
             else:
                 self._start()
             return self._fit(callback)
+        except TrainingError as error:
+            if self._kept_epoch:
+                kept = f"The checkpoint of epoch {self._kept_epoch:,} is kept in {self.folder.path}."
+                raise TrainingError(f"{error} {kept}") from None
+            self.folder.clear()  # nothing was learned, and the same settings would fail again
+            raise
         finally:
             self.folder.close()
 
@@ -189,10 +196,9 @@ class Trainer:
         broken = [name for name, table in self.model.tensors().items() if not bool(torch.isfinite(table.sum()))]
         if broken or not math.isfinite(loss):
             what = f"{broken[0]} holds" if broken else "the loss is"
-            kept = f" The state of the last checkpoint is kept in {self.folder.path}." if self.folder else ""
             raise TrainingError(
                 f"epoch {number}: {what} NaN or infinite (loss {loss}). "
-                f"Try a smaller learning rate, a norm constraint or root=true.{kept}"
+                "Try a smaller learning rate, a norm constraint or root=true."
             )
 
     def _compare(self, score: float) -> None:
@@ -223,6 +229,7 @@ class Trainer:
             worse=self._worse,
             stopped=self._stopped,
         )
+        self._kept_epoch = self.epoch
 
     def _check_same(self) -> None:
         """Refuse to resume a run that has another graph, recipe or engine, or that has no checkpoint."""
@@ -259,6 +266,7 @@ class Trainer:
                 raise ValueError(f"epoch {self.epoch}")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(f"cannot be resumed ({error})", path=self.folder.path) from None
+        self._kept_epoch = self.epoch
         self.folder.cut_log(self.epoch)
 
     def _finish(self) -> None:
