@@ -529,6 +529,19 @@ def test_convert_writes_one_part_to_one_file(command, tmp_path, name):
     assert len(load(tmp_path / name).train) == 1592 + 199 + 201
 
 
+def test_convert_writes_to_standard_output(command, tmp_path):
+    (tmp_path / "x.tsv").write_bytes(GOOD)
+    for options, expected in (((), GOOD.decode()), (("--to", "csv"), "ada,knows,bob\n")):
+        result = command("convert", tmp_path / "x.tsv", "-", *options)
+        assert result.code == 0 and expected in result.out.replace("\r\n", "\n")
+    assert not Path("-").exists()
+    assert_refused(
+        command("convert", tmp_path / "x.tsv", "-", "--to", "openke"), "'openke' is no format of single files"
+    )
+    assert_refused(command("convert", tmp_path / "x.tsv", "-", "--json"), "--json")
+    assert_refused(command("convert", "umls", "-"), "--part")
+
+
 def test_convert_splits_on_request(command, one_piece, tmp_path):
     for target, seed in (("a", 1), ("b", 1), ("c", 2)):
         assert command("convert", one_piece, tmp_path / target, "--split", "0.8,0.1,0.1", "--seed", seed).code == 0

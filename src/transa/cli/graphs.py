@@ -158,7 +158,10 @@ def convert(
     source: Source,
     target: Annotated[
         Path,
-        typer.Argument(metavar="OUT", help="A folder, or one file whose suffix tells the format: out.tsv, out.nt.gz."),
+        typer.Argument(
+            metavar="OUT",
+            help="A folder, or one file whose suffix tells the format: out.tsv, out.nt.gz; - is standard output.",
+        ),
     ],
     text: TextFormat,
     selection: Selection,
@@ -167,8 +170,8 @@ def convert(
         typer.Option(
             metavar="FORMAT",
             callback=known_format,
-            help="Format of a folder; `transa formats` lists them.",
-            show_default="parquet",
+            help="Format of a folder, or of standard output; `transa formats` lists them.",
+            show_default="parquet, or tsv",
         ),
     ] = None,
     part: Annotated[
@@ -181,14 +184,17 @@ def convert(
 ) -> None:
     """Write a graph in another format, and split it on request."""
     from transa.data.graph import SPLITS
-    from transa.data.writing import write, write_file
+    from transa.data.writing import write, write_file, write_stream
     from transa.errors import InputError
 
+    piped = str(target) == "-"
+    if piped and as_json:
+        raise InputError("--json would mix with the triples on standard output; name a file or leave it out")
     graph = load_graph(source, text, selection, split, seed)
     note(*graph.notes)
     chosen: list[choices.Split] = list(SPLITS)
-    if target.suffix:
-        if to is not None:
+    if piped or target.suffix:
+        if to is not None and not piped:
             raise InputError("--to is for folders; the suffix of a single file tells its format", path=target)
         filled: list[choices.Split] = [name for name in SPLITS if len(graph.triples(name))]
         if part is None and len(filled) > 1:
@@ -197,6 +203,9 @@ def convert(
                 path=target,
             )
         chosen = filled if part in (None, "all") else [name for name in SPLITS if name == part]
+        if piped:
+            write_stream(graph, typer.get_binary_stream("stdout"), chosen, format=to or "tsv")
+            return
         write_file(graph, target, chosen, overwrite=overwrite)
     else:
         if part is not None:

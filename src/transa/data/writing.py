@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from transa.data.formats import (
+    FILE_FORMATS,
     FOLDER_FORMATS,
     FileFormat,
     FolderFormat,
@@ -65,13 +66,7 @@ def write_file(graph: KnowledgeGraph, path: str | Path, splits: Iterable[Split],
     found = known[suffix]
     if compression == ".zst" or (compression and not found.compressible):
         raise InputError(f"cannot write {suffix}{compression}", path=path)
-    chosen = list(splits)
-    filled = [split for split in chosen if len(graph.triples(split))]
-    if not filled:
-        raise InputError(f"no triples in {' and '.join(chosen) or 'the graph'}", path=path)
-    _check_labels(graph, filled, found)
-    if len({graph.labels(split) is None for split in filled}) > 1:
-        raise InputError("labelled and unlabelled splits cannot share a file; name a folder instead", path=path)
+    filled = _filled(graph, splits, found, path)
     with atomic_file(path, overwrite=overwrite) as file:
         if compression:
             with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
@@ -79,6 +74,28 @@ def write_file(graph: KnowledgeGraph, path: str | Path, splits: Iterable[Split],
         else:
             found.write(graph, filled, file)
     return path
+
+
+def write_stream(graph: KnowledgeGraph, file: BinaryIO, splits: Iterable[Split], *, format: str = "tsv") -> None:  # noqa: A002
+    """Write the triples of some splits to an open binary file, such as standard output, in a format of single files."""
+    found = FILE_FORMATS.get(format)
+    if found is None:
+        raise InputError(f"{format!r} is no format of single files; expected one of {', '.join(FILE_FORMATS)}")
+    found.write(graph, _filled(graph, splits, found), file)
+
+
+def _filled(
+    graph: KnowledgeGraph, splits: Iterable[Split], chosen: FileFormat, path: Path | None = None
+) -> list[Split]:
+    """Return the splits that have triples, if one file can hold them."""
+    named = list(splits)
+    filled = [split for split in named if len(graph.triples(split))]
+    if not filled:
+        raise InputError(f"no triples in {' and '.join(named) or 'the graph'}", path=path)
+    _check_labels(graph, filled, chosen)
+    if len({graph.labels(split) is None for split in filled}) > 1:
+        raise InputError("labelled and unlabelled splits cannot share a file; name a folder instead", path=path)
+    return filled
 
 
 def _check_labels(graph: KnowledgeGraph, splits: Iterable[Split], chosen: Format) -> None:
