@@ -25,7 +25,7 @@ from transa.cli import (
     train,
     weights,
 )
-from transa.cli.output import note
+from transa.cli.output import note, one_line
 from transa.cli.stopping import exiting_on_termination
 from transa.errors import TransaError, TransaWarning
 
@@ -34,6 +34,7 @@ app = typer.Typer(
     help="Knowledge graph embedding with adaptive metrics.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: rich takes [umap] for markup, and cuts long options on a narrow terminal
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 graphs.register(app)
@@ -65,9 +66,9 @@ def main() -> None:
         warnings.showwarning = _show_warning
         try:
             with exiting_on_termination():
-                app()
+                app(prog_name="transa")
         except TransaError as error:
-            typer.secho(f"error: {error}", fg="red", err=True)
+            typer.secho(f"error: {one_line(str(error))}", fg="red", err=True)
             sys.exit(2)
 
 

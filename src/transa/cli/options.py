@@ -104,7 +104,8 @@ def column_of(text: str) -> str | int:
 
 def add_command(app: typer.Typer, function: Callable[..., None], name: str | None = None) -> None:
     """Add a command, in which each parameter that is a dataclass stands for the options that are its fields."""
-    app.command(name)(expanded(function))
+    first_line = inspect.getdoc(function).partition("\n")[0]  # type: ignore[union-attr]
+    app.command(name, short_help=first_line)(expanded(function))  # without it, the list of commands cuts long lines
 
 
 def expanded(function: Callable[..., None]) -> Callable[..., None]:

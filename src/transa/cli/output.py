@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from transa.models import Model
     from transa.training import Progress
 
-#: Characters by which a name could control a terminal.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+#: Characters by which a name could control a terminal or break a line: control characters, line separators, directions of writing.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def emit_json(value: dict[str, Any]) -> None:
@@ -35,7 +35,12 @@ def emit_json(value: dict[str, Any]) -> None:
 def note(*texts: str) -> None:
     """Tell the user something on stderr."""
     for text in texts:
-        typer.secho(f"note: {text}", fg="yellow", err=True)
+        typer.secho(f"note: {one_line(text)}", fg="yellow", err=True)
+
+
+def one_line(text: str) -> str:
+    """Return a text with escapes in the place of characters that would break a line or control the terminal."""
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def note_memory(need: MemoryEstimate, *, ignore: bool) -> None:
@@ -68,7 +73,7 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -
     for row in rows:
         drawn.add_row(*map(_cell, row))
     console = Console()
-    console.print(Text(title, style="bold"), soft_wrap=True)  # a long path stays in one piece
+    console.print(Text(one_line(title), style="bold"), soft_wrap=True)  # a long path stays in one piece
     console.print(drawn)
 
 
@@ -148,6 +153,4 @@ def _cell(value: object) -> Text:
     """Return a value as text that is shown literally, while rich would read markup in a string."""
     if isinstance(value, int) and not isinstance(value, bool):
         return Text(f"{value:,}")
-    return Text(
-        f"{value:.2f}" if isinstance(value, float) else _CONTROL.sub(lambda found: ascii(found[0])[1:-1], str(value))
-    )
+    return Text(f"{value:.2f}" if isinstance(value, float) else one_line(str(value)))
