@@ -60,7 +60,8 @@ def test_many_questions_from_a_file(command, run: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--head", "e1"), "two of head, relation and tail"),
+        (("--head", "e1"), "expected two of head, relation and tail, the third being asked for; found head\n"),
+        (("--head", "e1", "--relation", "next", "--tail", "e2"), "found head, relation, tail\n"),
         (("--head", "Dor", "--relation", "next"), "'e4' (Dora), 'e5' (Dorothea)"),
         (("--head", "Zoe", "--relation", "next"), "unknown entity 'Zoe'"),
         (("--head", "e1", "--relation", "nex_t"), "did you mean 'next'"),

@@ -58,10 +58,8 @@ class Question:
     def __post_init__(self) -> None:
         missing = [place for place in PLACES if getattr(self, place) is None]
         if len(missing) != 1:
-            found = ", ".join(place for place in PLACES if place not in missing) or "nothing"
-            raise InputError(
-                f"expected two of head, relation and tail (head or a tail with a relation, and not both), found {found}"
-            )
+            found = ", ".join(place for place in PLACES if place not in missing) or "none of them"
+            raise InputError(f"expected two of head, relation and tail, the third being asked for; found {found}")
         for place in PLACES:
             if place not in missing:
                 object.__setattr__(self, place, as_name(getattr(self, place)))
