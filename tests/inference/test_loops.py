@@ -15,6 +15,7 @@ from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.inference import Question, Trained, answer, check, discover, doubtful, explain, export, extend
 from transa.models import build
+from transa.models.loop_prior import loop_free_relations
 from transa.training import RunFolder, recipe_from
 
 #: `near` has one loop among its triples, which is rare here; `same` is full of them.
@@ -107,7 +108,42 @@ def test_discover_finds_no_loop_unless_asked_to() -> None:
 
     assert loops(trained()) == set()
     assert loops(trained(), loop_prior=False) == {f"e{i}" for i in range(1, 6)}  # e0 is known
-    assert loops(trained(prior=False)) == {f"e{i}" for i in range(1, 6)}  # the relation has a loop in train
+    assert loops(trained(prior=False)) == set()  # one loop in train, which may be an accident, is no reason for others
+    assert loops(trained(prior=False), loop_prior=False) == {f"e{i}" for i in range(1, 6)}
+
+
+def with_loops(near: int, prior: float) -> Trained:
+    """A hundred triples of `near`, some of them loops, and `same`, which has nothing else; no relation moves anything."""
+    triples = [(f"e{i}", "near", f"e{i if i < near else (i + 1) % 100}") for i in range(100)]
+    graph = KnowledgeGraph.from_triples([*triples, *((f"e{i}", "same", f"e{i}") for i in range(0, 100, 2))])
+    model = build("transe", 100, 2, 1).initialise(0)
+    model.entity["vector"] = torch.tensor([float(key[1:]) for key in graph.entities])[:, None]
+    model.relation["vector"] = torch.zeros(2, 1)
+    model.loop_free = loop_free_relations(graph.train, 2, prior) if prior else None
+    return Trained(model, graph, RECIPE)
+
+
+@pytest.mark.parametrize("near", [0, 1, 3, 8])
+@pytest.mark.parametrize("prior", [0, 0.01])
+def test_a_few_loops_in_train_make_no_entity_an_answer_to_itself(near: int, prior: float) -> None:
+    one = with_loops(near, prior)
+    entities = [key for key in one.graph.entities if int(key[1:]) >= near]
+    for given in ("head", "tail"):
+        for found in answer(one, [Question(**{given: key, "relation": "near"}) for key in entities], top=3):
+            assert getattr(found.question, given) not in {each.key for each in found}
+    assert "near" not in {each.key for each in answer(one, [Question(head="e50", tail="e50")])[0]}
+    found = discover(one, top=1000, relations=["near"])
+    assert len(found) > 50 and not any(each.head == each.tail for each in found.checked)
+
+
+@pytest.mark.parametrize("prior", [0, 0.01])
+def test_loops_stay_answers_where_they_are_the_rule(prior: float) -> None:
+    one = with_loops(8, prior)
+    assert answer(one, [Question("e51", "same")], top=1)[0][0].key == "e51"
+    assert answer(with_loops(30, prior), [Question("e50", "near")], top=1)[0][0].key == "e50"
+    assert not any(each.head == each.tail for each in discover(with_loops(30, prior), relations=["near"]).checked)
+    most = discover(with_loops(98, prior), relations=["near"], top=1000).checked
+    assert {each.head for each in most if each.head == each.tail} == {"e98", "e99"}  # the others are known
 
 
 def test_a_rare_loop_of_train_is_the_most_doubtful_fact() -> None:

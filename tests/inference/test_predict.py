@@ -36,8 +36,8 @@ def test_tails_and_heads_come_in_the_order_of_their_scores() -> None:
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ({"relation": "next"}, "head or a tail"),
-        ({"relation": "next", "head": "a", "tail": "b"}, "not both"),
+        ({"relation": "next"}, "two of head, relation and tail, .*; found relation$"),
+        ({"relation": "next", "head": "a", "tail": "b"}, "found head, relation, tail$"),
         ({"relation": "nxt", "head": "a"}, "did you mean 'next'"),
         ({"relation": "next", "head": "z"}, "unknown entity 'z'"),
         ({"relation": "next", "head": "a", "top": 0}, "top"),

@@ -24,6 +24,9 @@ from transa.inference.search import best, restricted
 from transa.inference.trained import Trained
 from transa.storage import atomic_file, check_regular, writing
 
+#: The share of loops in train from which on new loops of a relation are looked for.
+LOOPS = 0.5
+
 #: Heads that are searched at a time; progress is reported after each part.
 PART = 2048
 
@@ -53,8 +56,9 @@ def discover(
 ) -> Checks:
     """Return the most probable facts that the graph does not hold, the most probable first.
 
-    Facts of equal probability are ordered by margin (threshold - score). A triple from an entity to itself counts only if the model's
-    loop prior does not bar it; of a model without this prior, if the relation has such triples in train.
+    Facts of equal probability are ordered by margin (threshold - score). A triple from an entity to itself counts only if most training
+    triples of the relation are such loops: an entity's vector is nearest to itself, so that a few loops in train would make all
+    discoveries loops.
 
     Parameters
     ----------
@@ -141,7 +145,7 @@ def _best_of_part(
     entities = np.union1d(heads, tails)
     ranker = Ranker(restricted(trained.model, entities, relation))
     no_tails = np.flatnonzero(~np.isin(entities, tails))
-    loops = trained.answers_itself(relation)
+    loops = trained.answers_itself(relation, LOOPS)
     places = np.searchsorted(entities, heads)
     left_out = []
     for head, place in zip(heads.tolist(), places.tolist(), strict=True):
@@ -198,7 +202,7 @@ class FinishedParts:
     """
 
     def __init__(self, path: Path, trained: Trained, kept: Kept) -> None:
-        header: dict[str, Any] = {"discover": 1, "model": trained.fingerprint, "top": kept.top, "each": kept.each}
+        header: dict[str, Any] = {"discover": 2, "model": trained.fingerprint, "top": kept.top, "each": kept.each}
         if kept.each_head is not None:
             header["each_head"] = kept.each_head
         if not trained.loop_prior:

@@ -147,8 +147,8 @@ def answer(
 ) -> list[Answers]:
     """Answer many questions at once.
 
-    An entity is no answer to a question about itself where the model's loop prior bars it. Of a model without this prior it is one if
-    the relation has triples from an entity to itself in train, or the graph holds this very triple.
+    An entity is no answer to a question about itself where the model's loop prior bars it, nor where the relation has hardly any
+    triples from an entity to itself in train (`Trained.answers_itself`), unless the graph holds this very triple.
 
     Parameters
     ----------
@@ -240,7 +240,10 @@ def _relations(trained: Trained, ids: npt.NDArray[Any], top: int, new_only: bool
     known = trained.facts.contains(triples)
     scores = trained.scores(triples)
     order = np.argsort(-trained.margins(triples, scores), kind="stable")
-    order = order[~(known[order] & new_only) & ~barred_triples(trained.model, triples)[order]]
+    barred = barred_triples(trained.model, triples)
+    if ids[0] == ids[2]:
+        barred |= ~known & ~np.array([trained.answers_itself(relation) for relation in range(len(triples))])
+    order = order[~(known[order] & new_only) & ~barred[order]]
     chosen = order[:top]
     probabilities = trained.probabilities(chosen, scores[chosen])
     held = set(np.flatnonzero(known).tolist())

@@ -25,6 +25,9 @@ from transa.models import Model
 from transa.models.loop_prior import barred_triples
 from transa.training import Recipe, RunFolder
 
+#: Below this share of loops among the training triples of a relation, an entity is no answer to itself.
+RARE = 0.1
+
 #: What we say where there can be no probabilities.
 NO_VALID = "the graph has no validation triples: there are scores, but no thresholds and no probabilities"
 
@@ -46,7 +49,7 @@ class Trained:
     calibrated
         Whether to fit thresholds and probabilities, if the graph has validation triples.
     loop_prior
-        Whether an entity may be ruled out as an answer to itself, by the model's loop prior or for want of loops in train.
+        Whether an entity may be ruled out as an answer to itself, by the model's loop prior or since train has few loops.
     """
 
     model: Model
@@ -139,15 +142,21 @@ class Trained:
         rows = self.graph.train[self.graph.train[:, 1] == relation]
         return np.unique(rows[:, 2 if side == "tail" else 0])
 
-    def answers_itself(self, relation: int) -> bool:
+    def loop_share(self, relation: int) -> float:
+        """Return which share of the relation's training triples are loops: triples from an entity to itself."""
+        loops, triples = self._loops
+        return float(loops[relation] / max(triples[relation], 1))
+
+    def answers_itself(self, relation: int, share: float = RARE) -> bool:
         """Tell whether an entity may be an answer to a question about itself.
 
-        The model's loop prior decides. For a model without one, train must hold a triple of the relation from an entity to itself.
-        Models that translate would often name the entity first: its vector is nearest to itself.
+        It may not where the model's loop prior bars it, and not where less than `share` of the relation's training triples are loops,
+        prior or not. Models that translate would often name the entity first: its vector is nearest to itself.
         """
-        if self.model.loop_free is not None:
-            return not bool(self.model.loop_free[relation])
-        return not self.loop_prior or bool(self._loops[0][relation])
+        if not self.loop_prior:
+            return True
+        barred = self.model.loop_free is not None and bool(self.model.loop_free[relation])
+        return not barred and self.loop_share(relation) >= share
 
     def why_barred(self, relation: int) -> str:
         """Say in words why the loop prior bars the loops of a relation."""
