@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from transa.data.result_files import check_target
 from transa.errors import InputError, TransaWarning
+from transa.readable import one_line, short
 from transa.storage import atomic_file
 
 if TYPE_CHECKING:
@@ -112,11 +113,15 @@ def literal(text: str) -> str:
 
 
 def shortened(name: str, width: int = 28) -> str:
-    """Return a name that fits beside a point: its first words, and only the last part of a path such as Freebase's relations."""
+    """Return a name that fits beside a point: its first words, and only the last part of an IRI or of a path such as Freebase's."""
+    name = short(name)
     if name.startswith("/"):
         name = name.rstrip("/").rpartition("/")[2] or name
-    name = name.replace("_", " ").strip() or name
-    return literal(name if len(name) <= width else textwrap.shorten(name, width, placeholder="…") or name[:width] + "…")
+    name = one_line(name.replace("_", " ").strip() or name)
+    if len(name) > width:
+        words = textwrap.shorten(name, width, placeholder="…")
+        name = words if len(words) > width // 2 else f"{name[: width - 1]}…"  # the first word may be too long
+    return literal(name)
 
 
 def _fonts() -> list[str]:

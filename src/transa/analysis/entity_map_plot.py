@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from transa.analysis.drawing import BLUE, GREEN, GREY, ORANGE, RED, drawing, literal, shortened
+from transa.analysis.drawing import BLUE, GREEN, GREY, ORANGE, RED, drawing, shortened
 from transa.analysis.entity_map import EntityMap
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def plot_map(found: EntityMap, target: Path, *, overwrite: bool = False) -> Path
             _draw_types(figure, axes, found)
         for entity in _apart(found.places, order[::-1]):
             axes.annotate(
-                literal(found.entities.name(entity)),
+                shortened(found.entities.name(entity), 40),
                 found.places[entity],
                 (3, 3),
                 textcoords="offset points",

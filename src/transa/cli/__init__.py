@@ -25,9 +25,10 @@ from transa.cli import (
     train,
     weights,
 )
-from transa.cli.output import note, one_line
+from transa.cli.output import note
 from transa.cli.stopping import exiting_on_termination
 from transa.errors import TransaError, TransaWarning
+from transa.readable import one_line
 
 app = typer.Typer(
     name="transa",

@@ -21,6 +21,7 @@ Split = Annotated[
     typer.Option("--split", metavar="TRAIN,VALID,TEST", help="Cut a graph of one piece, for example 0.8,0.1,0.1."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+Iris = Annotated[bool, typer.Option("--iris", help="Show IRIs in full, not by prefix or local name.")]
 SkipUnknown = Annotated[
     bool, typer.Option("--skip-unknown", help="Leave out rows with names that the model does not know, and list them.")
 ]
@@ -88,6 +89,7 @@ class TableOutput:
     ] = None
     overwrite: Overwrite = False
     as_json: Json = False
+    iris: Iris = False
 
     def check(self) -> None:
         """Refuse a file that cannot be written, before the work begins."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,16 +14,15 @@ from rich.table import Table
 from rich.text import Text
 
 from transa.cli.options import TableOutput
+from transa.readable import is_iri, is_number, one_line, short
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from transa.inference.results import Table as Result
     from transa.memory import MemoryEstimate
     from transa.models import Model
     from transa.training import Progress
-
-#: Characters by which a name could control a terminal or break a line: control characters, line separators, directions of writing.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def emit_json(value: dict[str, Any]) -> None:
@@ -36,11 +35,6 @@ def note(*texts: str) -> None:
     """Tell the user something on stderr."""
     for text in texts:
         typer.secho(f"note: {one_line(text)}", fg="yellow", err=True)
-
-
-def one_line(text: str) -> str:
-    """Return a text with escapes in the place of characters that would break a line or control the terminal."""
-    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def note_memory(need: MemoryEstimate, *, ignore: bool) -> None:
@@ -63,9 +57,14 @@ def note_compiling(kernel: str, model: Model) -> None:
         note("first use on this machine: compiling kernels, which takes up to a minute and is kept for the next time")
 
 
-def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table on stdout, with texts to the left and numbers to the right; if no column has a name, without a header."""
+def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], *, full: bool = False) -> None:
+    """Print a table on stdout, with texts to the left and numbers to the right; if no column has a name, without a header.
+
+    IRIs are shortened, except those that would then look alike; with `full`, none is.
+    """
     rows = [list(row) for row in rows]
+    shortened = {} if full else _short_iris(cell for row in rows for cell in row)
+    rows = [[shortened.get(cell, cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
     drawn = Table(show_header=any(header))
     for position, name in enumerate(header):
         numeric = bool(rows) and all(_is_number(row[position]) for row in rows)
@@ -75,6 +74,19 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -
     console = Console()
     console.print(Text(one_line(title), style="bold"), soft_wrap=True)  # a long path stays in one piece
     console.print(drawn)
+
+
+def show(found: Result, *, title: str | None = None, full: bool = False) -> None:
+    """Print a table of a result on stdout, if it has rows; `title` stands in the place of its own."""
+    if found.rows:
+        table(title or found.title, found.header, found.rows, full=full)
+
+
+def _short_iris(cells: Iterable[object]) -> dict[str, str]:
+    """Return the short form of each IRI among the cells of a table, without those that two IRIs share."""
+    found = {cell: short(cell) for cell in cells if isinstance(cell, str) and is_iri(cell)}
+    times = Counter(found.values())
+    return {iri: name for iri, name in found.items() if times[name] == 1}
 
 
 def deliver(
@@ -140,13 +152,7 @@ def live_view(epochs: int) -> Iterator[Callable[[Progress], None]]:
 
 def _is_number(value: object) -> bool:
     """Tell whether a value is a number, the text of one, or ``-`` in the place of one."""
-    if not isinstance(value, str):
-        return isinstance(value, int | float)
-    try:
-        float(value.replace(",", "").removesuffix("%"))
-    except ValueError:
-        return value == "-"
-    return True
+    return is_number(value) if isinstance(value, str) else isinstance(value, int | float)
 
 
 def _cell(value: object) -> Text:

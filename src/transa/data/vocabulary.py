@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transa.errors import InputError, quote, suggest
+from transa.readable import short
 
 #: What is added to the name of a relation to name its inverse.
 INVERSE = "⁻¹"
@@ -105,9 +107,18 @@ class Vocabulary:
         return np.fromiter((self.id(key) for key in keys), dtype=np.int32)
 
     def name(self, position: int) -> str:
-        """Return the readable name of an id, or its key if it has no name."""
+        """Return the readable name of an id; without one its key, of which an IRI is shortened if no other key has this short form."""
         name = None if self.names is None else self.names[position].as_py()
-        return self[position] if name is None else name
+        if name is not None:
+            return str(name)
+        key = self[position]
+        shortened = short(key)
+        return key if shortened == key or shortened in self._shared else shortened
+
+    @cached_property
+    def _shared(self) -> frozenset[str]:
+        """The short forms that belong to more than one key."""
+        return frozenset(form for form, times in Counter(map(short, self)).items() if times > 1)
 
     def to_table(self) -> pa.Table:
         """Return the keys, and the names and descriptions if there are any, as an Arrow table."""

@@ -1,4 +1,4 @@
-"""Entities and relations as people write them: by key, by name, in upper or lower case; in a question also by the first letters."""
+"""Entities and relations as people write them: by key, name or local name, in upper or lower case; in a question also by the first letters."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from transa.data import KnowledgeGraph, Vocabulary
 from transa.data.vocabulary import as_name
 from transa.errors import InputError, quote, suggest
 from transa.models import Model
+from transa.readable import is_iri, short
 
 #: How many candidates a message lists.
 LISTED = 8
@@ -44,18 +45,29 @@ class Names:
         return found
 
     @cached_property
+    def _short(self) -> dict[str, list[int]]:
+        """Ids of IRIs by short form, such as ``rdf:type`` or the local name."""
+        found: dict[str, list[int]] = {}
+        for position, key in enumerate(self.vocabulary):
+            if is_iri(key):
+                found.setdefault(short(key), []).append(position)
+        return found
+
+    @cached_property
     def _folded(self) -> dict[str, list[int]]:
-        """Ids by key and by readable name, both in lower case."""
+        """Ids by key, by readable name and by the short form of an IRI, all in lower case."""
         found: dict[str, list[int]] = {}
         for position, key in enumerate(self.vocabulary):
             found.setdefault(key.casefold(), []).append(position)
-        for name, positions in self._named.items():
+        for name, positions in (*self._named.items(), *self._short.items()):
             known = found.setdefault(name.casefold(), [])
             known += [position for position in positions if position not in known]
         return found
 
     def find(self, name: object) -> int | None:
         """Return the id whose key is `name`; or else the only one of this readable name, or with either in any case; or None.
+
+        An IRI also has its short form for a name (`transa.readable.short`).
 
         Raises
         ------
@@ -65,7 +77,7 @@ class Names:
         text = as_name(name)
         if text in self.vocabulary:
             return self.vocabulary.id(text)
-        called = self._named.get(text) or self._folded.get(text.casefold().strip()) or []
+        called = self._named.get(text) or self._short.get(text) or self._folded.get(text.casefold().strip()) or []
         return self._only(text, called) if called else None
 
     def id(self, name: object) -> int:
@@ -107,7 +119,7 @@ class Names:
         return found[0]
 
     def _unknown(self, text: str) -> str:
-        near = suggest(text, [*self._named, *self.vocabulary]) if len(self._folded) <= 200_000 else ""
+        near = suggest(text, [*self._named, *self._short, *self.vocabulary]) if len(self._folded) <= 200_000 else ""
         return f"unknown {self.kind} {quote(text)}{near or self._few()}"
 
     def _beginning(self, text: str) -> list[int]:
