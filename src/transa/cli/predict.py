@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transa.cli.options import NoLoopPrior, Only, Run, SkipUnknown, TableOutput, TextFormat, add_command
-from transa.cli.output import deliver, note, note_compiling, progress_bar, table
+from transa.cli.output import deliver, note, note_compiling, progress_bar, show
 
 if TYPE_CHECKING:
-    from transa.data import KnowledgeGraph
-    from transa.inference import Checks
     from transa.inference.rows import Skipped
 
 #: How many rows that were left out are shown.
@@ -79,7 +77,7 @@ def predict(
     notes = model.trained_.notes
     note(*notes)
     left = f"no answer is left{' that is new' if new_only else ''}{' in range' if in_range else ''}"
-    note(*(f"{each.question}: {left}" for each in answers if not each))
+    note(*(f"{each.table().title}: {left}" for each in answers if not each))
 
     def report() -> dict[str, Any]:
         found = [
@@ -88,15 +86,11 @@ def predict(
         ]
         return {"run": str(run), "notes": list(notes), "skipped": list(map(vars, skipped)), "questions": found}
 
-    def show() -> None:
-        for each in filter(None, answers):
-            rows = [
-                (place, _called(found.key, found.name), *_figures(found.score, found.probability), _known(found.known))
-                for place, found in enumerate(each, start=1)
-            ]
-            table(str(each.question), ("", each.question.asked, "score", "probability", ""), rows)
+    def show_all() -> None:
+        for each in answers:
+            show(each.table(full=output.iris), full=output.iris)
 
-    deliver(output, lambda: frame_of(answers), report, show)
+    deliver(output, lambda: frame_of(answers), report, show_all)
 
 
 def check(
@@ -139,7 +133,7 @@ def check(
             "below": len(below),
             "triples": checked.rows(),
         },
-        lambda: _show(model.graph_, f"{len(checked):,} triples", checked),
+        lambda: show(checked.table(full=output.iris), full=output.iris),
     )
     if below:
         note(f"less probable than {fail_below}: {len(below):,} of {len(checked):,} triples")
@@ -191,29 +185,8 @@ def discover(
         output,
         found.frame,
         lambda: {"run": str(run), "notes": list(notes), "triples": found.rows()},
-        lambda: _show(model.graph_, title, found, known=False),
+        lambda: show(found.table(full=output.iris), title=title, full=output.iris),
     )
-
-
-def _show(graph: KnowledgeGraph, title: str, checked: Checks, *, known: bool = True) -> None:
-    """Show triples, if there are any; `known` adds a column that tells which of them the graph holds."""
-    if not len(checked):
-        return
-    entities, relations = graph.entities, graph.relations
-    rows = [
-        (
-            *(
-                _called(key, names.name(names.id(key)))
-                for key, names in ((each.head, entities), (each.relation, relations), (each.tail, entities))
-            ),
-            *_figures(each.score, each.threshold),
-            "-" if each.probability is None else f"{each.probability:.3f}",
-            "-" if each.decision is None else "true" if each.decision else "false",
-            *([_known(each.known)] if known else []),
-        )
-        for each in checked.checked
-    ]
-    table(title, ("head", "relation", "tail", "score", "threshold", "prob.", "", *([""] if known else [])), rows)
 
 
 def _skips(skipped: Sequence[Skipped], unit: str) -> list[str]:
@@ -223,15 +196,3 @@ def _skips(skipped: Sequence[Skipped], unit: str) -> list[str]:
     listed = [f"  row {each.row}: {each.reason}" for each in skipped[:SHOWN]]
     rest = [f"  … and {len(skipped) - SHOWN:,} more; --json lists all"] if len(skipped) > SHOWN else []
     return [f"{len(skipped):,} {unit} left out, with names that the model does not know", *listed, *rest]
-
-
-def _called(key: str, name: str) -> str:
-    return key if key == name else f"{name} ({key})"
-
-
-def _figures(*values: float | None) -> tuple[str, ...]:
-    return tuple("-" if value is None else f"{value:.4g}" for value in values)
-
-
-def _known(known: bool) -> str:
-    return "known" if known else "new"

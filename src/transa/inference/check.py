@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +11,11 @@ import pyarrow as pa
 from transa.data.graph import Triples
 from transa.data.triple_table import TripleTable
 from transa.errors import InputError
+from transa.inference.results import Results, Table, figure
 from transa.inference.rows import Skipped, understood
 from transa.inference.trained import Trained
 from transa.models.loop_prior import barred_triples
+from transa.readable import called
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Checked:
         Whether the graph holds the triple, in any split.
     note
         Why the triple is false whatever its score: it is a loop that the loop prior bars. None for all other triples.
+    head_name, relation_name, tail_name
+        Readable names.
     """
 
     head: str
@@ -45,6 +49,17 @@ class Checked:
     probability: float | None
     known: bool
     note: str | None = None
+    head_name: str = ""
+    relation_name: str = ""
+    tail_name: str = ""
+
+    def names(self, *, full: bool = False) -> tuple[str, str, str]:
+        """Return head, relation and tail as people read them; `full` shows IRIs in full."""
+        return (
+            called(self.head, self.head_name or self.head, full=full),
+            called(self.relation, self.relation_name or self.relation, full=full),
+            called(self.tail, self.tail_name or self.tail, full=full),
+        )
 
 
 SCHEMA = pa.schema(
@@ -58,26 +73,41 @@ SCHEMA = pa.schema(
         ("probability", pa.float64()),
         ("known", pa.bool_()),
         ("note", pa.string()),
+        *((f"{place}_name", pa.string()) for place in ("head", "relation", "tail")),
     ]
 )
 
 
-@dataclass(frozen=True)
-class Checks:
+@dataclass(frozen=True, repr=False)
+class Checks(Results[Checked]):
     """What a model says about some triples, in their order."""
 
-    checked: tuple[Checked, ...]
+    field_of_rows: ClassVar[str] = "checked"
+    schema: ClassVar[pa.Schema] = SCHEMA
 
-    def __len__(self) -> int:
-        return len(self.checked)
+    checked: tuple[Checked, ...]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return plain values."""
         return [asdict(each) for each in self.checked]
 
-    def frame(self) -> pa.Table:
-        """Return an Arrow table."""
-        return pa.Table.from_pylist(self.rows(), SCHEMA)
+    def table(self, *, full: bool = False) -> Table:
+        """Return the triples as people read them; `full` shows IRIs in full."""
+        kinds = {"known" if each.known else "new" for each in self.checked}
+        rows = [
+            (
+                *each.names(full=full),
+                figure(each.score),
+                figure(each.threshold),
+                figure(each.probability, ".3f"),
+                "-" if each.decision is None else "true" if each.decision else "false",
+                *(["known" if each.known else "new"] if len(kinds) > 1 else []),
+            )
+            for each in self.checked
+        ]
+        header = ("head", "relation", "tail", "score", "threshold", "prob.", *([""] * len(kinds)))
+        title = f"{len(self):,} triple{'s' if len(self) != 1 else ''}{f', {kinds.pop()}' if len(kinds) == 1 else ''}"
+        return Table(title, header, tuple(rows))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -130,7 +160,8 @@ def check_ids(trained: Trained, triples: Triples) -> Checks:
     checked = [
         Checked(
             *(entities[head], relations[relation], entities[tail], score, threshold),
-            *(None if threshold is None else score < threshold, probability, held),
+            *(None if threshold is None else score < threshold, probability, held, None),
+            *(entities.name(head), relations.name(relation), entities.name(tail)),
         )
         for (head, relation, tail), score, threshold, probability, held in zip(
             triples.tolist(), scores.tolist(), thresholds, probabilities, known, strict=True

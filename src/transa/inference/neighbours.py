@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +11,10 @@ import pyarrow as pa
 import torch
 
 from transa.errors import InputError
+from transa.inference.results import Results, Table, figure
 from transa.inference.trained import Trained
 from transa.models import Rows
+from transa.readable import called
 
 SCHEMA = pa.schema([("key", pa.string()), ("name", pa.string()), ("distance", pa.float64()), ("degree", pa.int64())])
 
@@ -27,8 +29,8 @@ class Neighbour:
     degree: int
 
 
-@dataclass(frozen=True)
-class Neighbours:
+@dataclass(frozen=True, repr=False)
+class Neighbours(Results[Neighbour]):
     """The entities nearest to one, the nearest first.
 
     Attributes
@@ -37,22 +39,29 @@ class Neighbours:
         Keys; the relation is None for plain distances.
     nearest
         The neighbours.
+    entity_name, relation_name
+        Readable names.
     """
+
+    field_of_rows: ClassVar[str] = "nearest"
+    schema: ClassVar[pa.Schema] = SCHEMA
 
     entity: str
     relation: str | None
     nearest: tuple[Neighbour, ...]
-
-    def __len__(self) -> int:
-        return len(self.nearest)
+    entity_name: str = ""
+    relation_name: str | None = None
 
     def rows(self) -> list[dict[str, Any]]:
         """Return plain values."""
         return [asdict(each) for each in self.nearest]
 
-    def frame(self) -> pa.Table:
-        """Return an Arrow table."""
-        return pa.Table.from_pylist(self.rows(), SCHEMA)
+    def table(self, *, full: bool = False) -> Table:
+        """Return the neighbours as people read them; `full` shows IRIs in full."""
+        under = self.relation if full else self.relation_name
+        title = f"Nearest to {self.entity if full else self.entity_name}{f' under {under}' if under else ''}"
+        rows = [(called(n.key, n.name, full=full), figure(n.distance), f"{n.degree:,}") for n in self.nearest]
+        return Table(title, ("entity", "distance", "triples"), tuple(rows))
 
 
 def neighbours(trained: Trained, entity: str, relation: str | None = None, *, top: int = 10) -> Neighbours:
@@ -73,7 +82,7 @@ def neighbours(trained: Trained, entity: str, relation: str | None = None, *, to
         raise InputError(f"top: expected at least 1, found {top}")
     here = trained.entities.id(entity)
     edge = None if relation is None else trained.relations.id(relation)
-    away = distances(trained, here) if edge is None else _under(trained, here, edge)
+    away = distances(trained, here) if edge is None else view_of(trained, here, edge)
     order = np.argsort(away, kind="stable")
     order = order[order != here][:top]
     degrees = degrees_of(trained)
@@ -84,6 +93,8 @@ def neighbours(trained: Trained, entity: str, relation: str | None = None, *, to
         tuple(
             Neighbour(names[each], names.name(each), float(away[each]), int(degrees[each])) for each in order.tolist()
         ),
+        names.name(here),
+        None if edge is None else trained.graph.relations.name(edge),
     )
 
 
@@ -100,8 +111,14 @@ def degrees_of(trained: Trained) -> npt.NDArray[np.int64]:
     return np.bincount(ends, minlength=len(trained.graph.entities)).astype(np.int64)
 
 
-def _under(trained: Trained, entity: int, relation: int) -> npt.NDArray[np.float64]:
-    """Return the distance of every entity from one, as a relation sees it."""
+def view_of(trained: Trained, entity: int, relation: int) -> npt.NDArray[np.float64]:
+    """Return the distance of every entity from one, as a relation sees it.
+
+    Raises
+    ------
+    InputError
+        If the model has no such distance.
+    """
     model = trained.model
     translation = model.translation
     if translation is None:

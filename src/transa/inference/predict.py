@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,12 @@ from transa.data import Vocabulary
 from transa.data.vocabulary import as_name
 from transa.errors import InputError
 from transa.evaluation.queries import Side
+from transa.inference.results import Results, Table, figure
 from transa.inference.rows import Skipped, understood
 from transa.inference.search import best
 from transa.inference.trained import Trained
 from transa.models.loop_prior import barred_triples
+from transa.readable import called
 
 Asked = Literal["head", "relation", "tail"]
 PLACES: tuple[Asked, ...] = ("head", "relation", "tail")
@@ -38,6 +40,8 @@ class Prediction:
         Whether the graph holds the triple, in any split.
     probability
         The probability that the triple is true; None if the graph has no validation triples.
+    place
+        Its place among the answers, from 1.
     """
 
     key: str
@@ -45,6 +49,7 @@ class Prediction:
     score: float
     known: bool
     probability: float | None = None
+    place: int = 1
 
 
 @dataclass(frozen=True)
@@ -73,52 +78,6 @@ class Question:
         return f"({self.head or '?'}, {self.relation or '?'}, {self.tail or '?'})"
 
 
-@dataclass(frozen=True)
-class Answers(Sequence[Prediction]):
-    """The answers to one question, the most plausible first.
-
-    Attributes
-    ----------
-    question
-        The question, with keys in the place of names.
-    predictions
-        The answers.
-    """
-
-    question: Question
-    predictions: tuple[Prediction, ...]
-
-    @overload
-    def __getitem__(self, place: int) -> Prediction: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Prediction, ...]: ...
-    def __getitem__(self, place: int | slice) -> Prediction | tuple[Prediction, ...]:
-        return self.predictions[place]
-
-    def __len__(self) -> int:
-        return len(self.predictions)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return every answer as a full triple: head, relation, tail (keys), asked, place, name, score, probability, known."""
-        question = self.question
-        return [
-            {
-                **{place: getattr(question, place) or found.key for place in PLACES},
-                "asked": question.asked,
-                "place": place,
-                "name": found.name,
-                "score": found.score,
-                "probability": found.probability,
-                "known": found.known,
-            }
-            for place, found in enumerate(self.predictions, start=1)
-        ]
-
-    def frame(self) -> pa.Table:
-        """Return the answers as an Arrow table."""
-        return frame_of([self])
-
-
 SCHEMA = pa.schema(
     [
         *((place, pa.string()) for place in (*PLACES, "asked")),
@@ -129,6 +88,58 @@ SCHEMA = pa.schema(
         ("known", pa.bool_()),
     ]
 )
+
+
+@dataclass(frozen=True, repr=False)
+class Answers(Results[Prediction]):
+    """The answers to one question, the most plausible first.
+
+    Attributes
+    ----------
+    question
+        The question, with keys in the place of names.
+    predictions
+        The answers.
+    named
+        The question with readable names.
+    """
+
+    field_of_rows: ClassVar[str] = "predictions"
+    schema: ClassVar[pa.Schema] = SCHEMA
+
+    question: Question
+    predictions: tuple[Prediction, ...]
+    named: Question | None = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return every answer as a full triple: head, relation, tail (keys), asked, place, name, score, probability, known."""
+        question = self.question
+        return [
+            {
+                **{place: getattr(question, place) or found.key for place in PLACES},
+                "asked": question.asked,
+                "place": found.place,
+                "name": found.name,
+                "score": found.score,
+                "probability": found.probability,
+                "known": found.known,
+            }
+            for found in self.predictions
+        ]
+
+    def table(self, *, full: bool = False) -> Table:
+        """Return the answers as people read them; `full` shows IRIs in full."""
+        rows = [
+            (
+                f"{found.place:,}",
+                called(found.key, found.name, full=full),
+                *(figure(found.score), figure(found.probability)),
+                "known" if found.known else "new",
+            )
+            for found in self.predictions
+        ]
+        question = self.question if full or self.named is None else self.named
+        return Table(str(question), ("", question.asked, "score", "probability", ""), tuple(rows))
 
 
 def frame_of(answers: Iterable[Answers]) -> pa.Table:
@@ -261,11 +272,17 @@ def _answers(
     known: set[int],
 ) -> Answers:
     vocabularies = (trained.graph.entities, trained.graph.relations, trained.graph.entities)
-    keys = [None if each is None else vocabulary[each] for vocabulary, each in zip(vocabularies, triple, strict=True)]
+    given = list(zip(vocabularies, triple, strict=True))
+    keys = [None if each is None else vocabulary[each] for vocabulary, each in given]
+    readable = [None if each is None else vocabulary.name(each) for vocabulary, each in given]
     rows = zip(ids.tolist(), scores.tolist(), probabilities, strict=True)
     return Answers(
         Question(*keys),
-        tuple(Prediction(names[each], names.name(each), score, each in known, chance) for each, score, chance in rows),
+        tuple(
+            Prediction(names[each], names.name(each), score, each in known, chance, place)
+            for place, (each, score, chance) in enumerate(rows, start=1)
+        ),
+        Question(*readable),
     )
 
 

@@ -1,0 +1,93 @@
+"""Results print as tables, and iterate, index and convert alike."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.inference.runs import trained
+from transa.errors import InputError
+from transa.inference import Question, answer, check, discover, explain, neighbours
+from transa.inference.results import SHOWN, Table
+
+
+def every() -> dict[str, Any]:
+    one = trained(named=True)
+    return {
+        "predict": answer(one, [Question("e0", "next")], top=4)[0],
+        "check": check(one, [("e0", "next", "e1"), ("e0", "next", "e6"), ("e6", "next", "e7")]),
+        "discover": discover(one, top=4),
+        "neighbours": neighbours(one, "e3", top=4),
+    }
+
+
+@pytest.mark.parametrize("name", ["predict", "check", "discover", "neighbours"])
+def test_results_are_sequences_that_convert(name: str) -> None:
+    found = every()[name]
+    assert isinstance(found, Sequence) and len(found) > 2
+    assert list(found) == [found[place] for place in range(len(found))] and found[-1] in found
+    part = found[1:3]
+    assert type(part) is type(found) and list(part) == list(found)[1:3]
+    dicts = found.to_dicts()
+    assert part.to_dicts() == dicts[1:3]
+    assert found.frame().to_pylist() == dicts
+    pandas, polars = found.to_pandas(), found.to_polars()
+    assert list(pandas.columns) == polars.columns == list(dicts[0])
+    assert len(pandas) == polars.height == len(found)
+    assert polars.to_dicts() == dicts
+
+
+@pytest.mark.parametrize("name", ["predict", "check", "discover", "neighbours"])
+def test_results_print_as_a_table(name: str) -> None:
+    found = every()[name]
+    for text in (str(found), repr(found)):
+        lines = text.splitlines()
+        assert len(lines) == 2 + len(found)  # title, header, rows
+        assert "Checked(" not in text and "Prediction(" not in text
+    assert any("Bob (e1)" in line or "e4" in line for line in str(found).splitlines())
+    html = found._repr_html_()
+    assert html.startswith("<table>") and html.count("<tr>") == 1 + len(found)
+
+
+def test_answers_by_name_with_their_probability() -> None:
+    lines = str(every()["predict"]).splitlines()
+    assert lines[0] == "(Ada, next, ?)"
+    assert lines[1].split() == ["tail", "score", "probability"]
+    assert lines[2].split()[:4] == ["1", "Bob", "(e1)", "0"]
+    assert every()["predict"][2:][0].place == 3
+
+
+def test_an_explanation_prints_its_sentence_first() -> None:
+    found = explain(trained(named=True), "e0", "next", "e1")
+    assert repr(found).splitlines()[0] == found.sentence and "rank of the tail" in str(found)
+    assert found._repr_html_().startswith("<p>Ada —next→ Bob")
+
+
+def test_names_cannot_break_a_table() -> None:
+    table = Table("a\nb", ("name", ""), (("<b>x</b>\ny", "1"), ("日本", "10")))
+    lines = str(table).splitlines()
+    assert (
+        len(lines) == 4
+        and lines[0] == "a\\nb"
+        and lines[2] == "<b>x</b>\\ny   1"
+        and lines[3] == "日本" + " " * 9 + "10"
+    )
+    html = table._repr_html_()
+    assert "<b>" not in html and "&lt;b&gt;x&lt;/b&gt;" in html
+
+
+def test_long_results_are_cut_when_printed_and_whole_when_converted() -> None:
+    table = Table("many", ("n", "name"), tuple((str(n), "x" * 200) for n in range(SHOWN + 7)))
+    lines = str(table).splitlines()
+    assert lines[-1] == "… 7 more" and len(lines) == 2 + SHOWN + 1 and max(map(len, lines)) < 80
+    assert "… 7 more" in table._repr_html_()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(InputError, match=f"pip install {library}"):
+        getattr(every()["neighbours"], f"to_{library}")()
