@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from transa.choices import Layout, Side
-from transa.cli.options import Json, Overwrite, Picture, Run, TableOutput, add_command
-from transa.cli.output import deliver, emit_json, note, note_compiling, table
-
-if TYPE_CHECKING:
-    from transa.inference.explain import Explanation
+from transa.cli.options import Iris, Json, Overwrite, Picture, Run, TableOutput, add_command
+from transa.cli.output import deliver, emit_json, note, note_compiling, show
+from transa.readable import one_line
 
 
 def register(app: typer.Typer) -> None:
@@ -30,10 +28,11 @@ def explain(
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many of each thing to show.")] = 5,
     side: Annotated[Side, typer.Option(help="As an answer to (HEAD, RELATION, ?) or to (?, RELATION, TAIL).")] = "tail",
     picture: Picture = None,
+    iris: Iris = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Say why a triple scores as it does: dimensions, ranks, supporting facts, and what the metric changes."""
+    """Say why a triple is plausible or not: similar entities, shared facts, paths, ranks, and what the metric weighs."""
     from transa.analysis.drawing import check_picture
     from transa.analysis.explanation_plot import plot_explanation
     from transa.estimators import load_model
@@ -50,7 +49,9 @@ def explain(
     if as_json:
         emit_json({"run": str(run), "notes": list(notes), **found.report()})
         return
-    _show(found, top)
+    typer.echo(one_line(found.sentence))
+    for each in found.tables(top=top, full=iris):
+        show(each, full=iris)
     if picture is not None:
         typer.echo(f"Written: {picture}")
 
@@ -70,17 +71,11 @@ def neighbours(
     if not len(found):
         note("the graph has no other entity")
 
-    def show() -> None:
-        under = "" if found.relation is None else f" under {found.relation}"
-        rows = [(each.name, f"{each.distance:.4g}", each.degree) for each in found.nearest]
-        if rows:
-            table(f"Nearest to {found.entity}{under}", ("entity", "distance", "triples"), rows)
-
     deliver(
         output,
         found.frame,
         lambda: {"run": str(run), "entity": found.entity, "relation": found.relation, "neighbours": found.rows()},
-        show,
+        lambda: show(found.table(full=output.iris), full=output.iris),
     )
 
 
@@ -128,62 +123,3 @@ def entity_map(
     for written in (picture, out):
         if written is not None:
             typer.echo(f"Written: {written}")
-
-
-def _show(found: Explanation, top: int) -> None:
-    triple = found.triple
-    where = f"in {' and '.join(found.splits)}" if found.splits else "not in the graph"
-    rows: list[tuple[str, str]] = [("the graph", where), ("score", f"{triple.score:.4g}")]
-    if triple.threshold is not None and triple.probability is not None:
-        said = "true" if triple.decision else "false"
-        rows += [("threshold", f"{triple.threshold:.4g}: {said}"), ("probability", f"{triple.probability:.3f}")]
-    if triple.note is not None:
-        rows.append(("loop prior", triple.note))
-    for side, rank in (("head", found.head_rank), ("tail", found.tail_rank)):
-        rows.append((f"rank of the {side}", f"{rank.raw:g}; {rank.filtered:g} without other known facts"))
-    if found.without is not None:
-        for side, rank in (("head", found.without.head_rank), ("tail", found.without.tail_rank)):
-            rows.append((f"  by {found.without.norm}, without the metric", f"{side} {rank.raw:g}; {rank.filtered:g}"))
-    table(f"({triple.head}, {triple.relation}, {triple.tail})", ("", ""), rows)
-    _show_dimensions(found, top)
-    if found.support:
-        table(
-            "The nearest training triples of the relation",
-            ("head", "tail", "distance"),
-            [(each.head, each.tail, f"{each.distance:.4g}") for each in found.support],
-        )
-    for title, similar in (
-        (f"Like {triple.head}, with {triple.relation} to {triple.tail}", found.like_head),
-        (f"Like {triple.tail}, to which {triple.head} has {triple.relation}", found.like_tail),
-    ):
-        if similar:
-            rows_: list[tuple[Any, ...]] = [
-                (each.name, f"{each.distance:.4g}", f"{each.nearness:,}") for each in similar
-            ]
-            table(title, ("entity", "distance", "neighbour no."), rows_)
-    answers = {"with the metric" if found.without else "answer": found.answers}
-    if found.without is not None:
-        answers[f"by {found.without.norm}"] = found.without.answers
-    shown = [[f"{each.name}{'' if each.known else ' (new)'}" for each in some] for some in answers.values()]
-    asked = (
-        f"({triple.head}, {triple.relation}, ?)" if found.side == "tail" else f"(?, {triple.relation}, {triple.tail})"
-    )
-    table(f"Best answers to {asked}", tuple(answers), list(zip(*shown, strict=True)))
-
-
-def _show_dimensions(found: Explanation, top: int) -> None:
-    total = found.parts.total
-    views = {found.parts.what: found.residual_dimensions()}
-    if found.transformed is not None:
-        views["transformed dimensions, W_r = L D L^T, each named by its pivot"] = found.dimensions()
-    for title, dimensions in views.items():
-        names = tuple(dimensions[0])
-        rows = [
-            (
-                str(row["dimension"]),
-                *(f"{row[name]:.4g}" for name in names[1:]),
-                f"{row['part'] / total:.1%}" if total else "-",
-            )
-            for row in dimensions[:top]
-        ]
-        table(f"What carries the score: {title}", (*names, "share"), rows)

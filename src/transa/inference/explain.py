@@ -1,8 +1,9 @@
-"""Why a model gives a triple its score."""
+"""Why a model gives a triple its score: first the reasons that people understand, and last what its metric weighs."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,14 @@ from transa.errors import InputError
 from transa.evaluation import link_prediction
 from transa.evaluation.queries import SIDES, Side
 from transa.inference.check import Checked, check_ids
+from transa.inference.explanation_text import sentence_of, tables_of
 from transa.inference.neighbours import distances
 from transa.inference.predict import Prediction, Question, answer
+from transa.inference.reasons import Path, Similar, paths, similar
 from transa.inference.residual import Parts, Transformed, parts, transformed
+from transa.inference.results import Table
 from transa.inference.trained import Trained
+from transa.readable import one_line
 
 
 @dataclass(frozen=True)
@@ -35,16 +40,8 @@ class Support:
     head: str
     tail: str
     distance: float
-
-
-@dataclass(frozen=True)
-class Similar:
-    """An entity for which the fact is known, its distance, and its place among the neighbours (1: the nearest)."""
-
-    key: str
-    name: str
-    distance: float
-    nearness: int
+    head_name: str = ""
+    tail_name: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,9 +64,9 @@ class Without:
     answers: tuple[Prediction, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Why a triple scores as it does.
+    """Why a triple scores as it does. It prints as a sentence and tables, in a terminal and in a notebook.
 
     Attributes
     ----------
@@ -77,36 +74,65 @@ class Explanation:
         Its score, threshold, probability, and whether it is known.
     splits
         The splits that hold it.
-    head_rank, tail_rank
-        The ranks of its entities among all.
-    parts
-        What each dimension of the residual adds.
-    transformed
-        The same in the dimensions of W_r = L D L^T; None for a model without a metric.
+    like_head, like_tail
+        Entities near the head that have the relation to this tail in train; entities near the tail to which this head has it.
+    paths
+        Short paths of training triples from the head to the tail.
     support
         The nearest training triples of the relation.
-    like_head, like_tail
-        Entities near the head that also have the relation to this tail; entities near the tail to which this head also has it.
+    head_rank, tail_rank
+        The ranks of its entities among all.
     answers
         The best answers to (head, relation, ?), or to (?, relation, tail) if heads were asked for.
     without
         What the vectors predict without the metric; None for a model without one.
+    parts
+        What each dimension of the residual adds.
+    transformed
+        The same in the dimensions of W_r = L D L^T; None for a model without a metric.
+    entities
+        How many entities there are.
     side
         Which side is asked for in `answers`, and by a directional model in `parts` and `transformed`.
     """
 
     triple: Checked
     splits: tuple[str, ...]
-    head_rank: Rank
-    tail_rank: Rank
-    parts: Parts
-    transformed: Transformed | None
-    support: tuple[Support, ...]
     like_head: tuple[Similar, ...]
     like_tail: tuple[Similar, ...]
+    paths: tuple[Path, ...]
+    support: tuple[Support, ...]
+    head_rank: Rank
+    tail_rank: Rank
     answers: tuple[Prediction, ...]
     without: Without | None
+    parts: Parts
+    transformed: Transformed | None
+    entities: int
     side: Side = "tail"
+
+    @property
+    def sentence(self) -> str:
+        """What the graph and the model say of the triple, and the best reasons, in one sentence."""
+        return sentence_of(self)
+
+    def tables(self, *, top: int = 5, full: bool = False) -> list[Table]:
+        """Return the explanation as people read it, without the sentence: reasons first, dimensions last.
+
+        Parameters
+        ----------
+        top
+            How many dimensions.
+        full
+            Whether to show IRIs in full.
+        """
+        return tables_of(self, top=top, full=full)
+
+    def __repr__(self) -> str:
+        return "\n\n".join([one_line(self.sentence), *map(str, self.tables())])
+
+    def _repr_html_(self) -> str:
+        return "".join([f"<p>{escape(self.sentence)}</p>", *(each._repr_html_() for each in self.tables())])
 
     def dimensions(self) -> list[dict[str, Any]]:
         """Return the dimensions, those that add most to the score first; the transformed ones if there is a metric."""
@@ -127,21 +153,23 @@ class Explanation:
     def report(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
+            "sentence": self.sentence,
             **asdict(self.triple),
             "splits": list(self.splits),
             "asked": self.side,
+            "like_head": [asdict(each) for each in self.like_head],
+            "like_tail": [asdict(each) for each in self.like_tail],
+            "paths": [{"text": str(each), **asdict(each)} for each in self.paths],
+            "support": [asdict(each) for each in self.support],
             "head_rank": asdict(self.head_rank),
             "tail_rank": asdict(self.tail_rank),
+            "answers": [asdict(each) for each in self.answers],
+            "without_metric": None if self.without is None else asdict(self.without),
             "dimensions_of": self.parts.what if self.transformed is None else "L^T |e| of W_r = L D L^T",
             "dimensions": self.dimensions(),
             "residual_of": self.parts.what,
             "residual": self.residual_dimensions(),
             "total": self.parts.total,
-            "support": [asdict(each) for each in self.support],
-            "like_head": [asdict(each) for each in self.like_head],
-            "like_tail": [asdict(each) for each in self.like_tail],
-            "answers": [asdict(each) for each in self.answers],
-            "without_metric": None if self.without is None else asdict(self.without),
         }
 
 
@@ -166,23 +194,23 @@ def explain(trained: Trained, head: str, relation: str, tail: str, *, top: int =
         raise InputError(f"side: expected 'head' or 'tail', found {side!r}")
     triple = trained.triple(head, relation, tail)
     h, r, t = triple[0].tolist()
-    heads = trained.facts.heads_of(r, t)
-    tails = trained.facts.tails_of(h, r)
     head_rank, tail_rank = _ranks(trained, triple)
     model = trained.model
     asked = model.inverted(triple) if model.directional and side == "head" else triple
     return Explanation(
         triple=check_ids(trained, triple).checked[0],
         splits=tuple(trained.splits_of(triple)),
+        like_head=similar(trained, h, r, t, top),
+        like_tail=similar(trained, t, r + trained.adjacency.relations, h, top),
+        paths=paths(trained, triple, top),
+        support=_support(trained, triple, top),
         head_rank=head_rank,
         tail_rank=tail_rank,
-        parts=parts(model, asked),
-        transformed=transformed(model, asked),
-        support=_support(trained, triple, top),
-        like_head=_similar(trained, h, heads[heads != h], top),
-        like_tail=_similar(trained, t, tails[tails != t], top),
         answers=_answers(trained, triple, side, top),
         without=_without(trained, triple, side, top),
+        parts=parts(model, asked),
+        transformed=transformed(model, asked),
+        entities=model.num_entities,
         side=side,
     )
 
@@ -214,16 +242,8 @@ def _support(trained: Trained, triple: Triples, top: int) -> tuple[Support, ...]
     away = np.hypot(distances(trained, head)[rows[:, 0]], distances(trained, tail)[rows[:, 2]])
     names = trained.graph.entities
     order = np.argsort(away, kind="stable")[:top].tolist()
-    return tuple(Support(names[rows[i, 0]], names[rows[i, 2]], float(away[i])) for i in order)
-
-
-def _similar(trained: Trained, entity: int, having: Any, top: int) -> tuple[Similar, ...]:
-    away = distances(trained, entity)
-    nearness = np.empty(len(away), np.int64)
-    nearness[np.argsort(away, kind="stable")] = np.arange(len(away))  # the entity itself, at distance 0, comes first
-    order = having[np.argsort(away[having], kind="stable")][:top].tolist()
-    names = trained.graph.entities
-    return tuple(Similar(names[i], names.name(i), float(away[i]), int(nearness[i])) for i in order)
+    ends = [(int(rows[i, 0]), int(rows[i, 2]), float(away[i])) for i in order]
+    return tuple(Support(names[one], names[two], far, names.name(one), names.name(two)) for one, two, far in ends)
 
 
 def _without(trained: Trained, triple: Triples, side: Side, top: int) -> Without | None:

@@ -1,4 +1,4 @@
-"""Entities and relations as people write them: by key, name or local name, in upper or lower case; in a question also by the first letters."""
+"""Entities and relations as people write them: by key, name or local name, in any case; in a question also by the first letters."""
 
 from __future__ import annotations
 

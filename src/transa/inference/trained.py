@@ -21,6 +21,7 @@ from transa.evaluation.classification import check_sizes, finite_scores
 from transa.evaluation.ranking import Ranker
 from transa.inference.confidence import Confidence, margins
 from transa.inference.names import Names
+from transa.inference.paths import Adjacency
 from transa.models import Model
 from transa.models.loop_prior import barred_triples
 from transa.training import Recipe, RunFolder
@@ -136,6 +137,11 @@ class Trained:
     def facts(self) -> KnownFacts:
         """The true triples of all splits."""
         return self.graph.known()
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The training triples by entity."""
+        return Adjacency.of(self.graph.train, len(self.graph.entities), len(self.graph.relations))
 
     def range_of(self, relation: int, side: str) -> npt.NDArray[np.int32]:
         """Return the entities on one side of a relation in train, sorted."""

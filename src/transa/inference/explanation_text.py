@@ -1,0 +1,179 @@
+"""An explanation in words: one sentence, and tables with reasons first and dimensions last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from transa.inference.results import Table, figure
+from transa.readable import called, listed
+
+if TYPE_CHECKING:
+    from transa.inference.explain import Explanation
+    from transa.inference.reasons import Similar
+
+#: Above this share of the score, a dimension is told in words, since a bar of nearly everything tells nothing.
+ALONE = 0.95
+#: How many entities a sentence names.
+NAMED = 3
+
+
+def sentence_of(found: Explanation) -> str:
+    """Return what the graph and the model say of a triple, and the best reasons."""
+    triple = found.triple
+    fact = f"{triple.head_name} —{triple.relation_name}→ {triple.tail_name}"
+    held = f"is a fact of {listed(list(found.splits))}" if found.splits else "is not in the graph"
+    rank = f"rank {_rank(found):g} of {found.entities:,}"
+    if triple.decision is None or triple.probability is None:
+        said = f"and the model gives it {rank}"
+    else:
+        said = f"and the model calls it {'true' if triple.decision else 'false'}"
+        said += f" (probability {triple.probability:.2f}, {rank})"
+    reasons = _reasons(found)
+    if triple.note is not None:
+        return f"{fact} {held}, {said}: {triple.note}."
+    if not reasons:
+        return f"{fact} {held}, {said}; no similar entity has this fact, and no short path leads from one to the other."
+    return f"{fact} {held}, {said}{', although' if triple.decision is False else ':'} {'; '.join(reasons)}."
+
+
+def _rank(found: Explanation) -> float:
+    return (found.head_rank if found.side == "head" else found.tail_rank).filtered
+
+
+def _reasons(found: Explanation) -> list[str]:
+    triple, reasons = found.triple, []
+    heads, tails = (_near(some, found.entities) for some in (found.like_head, found.like_tail))
+    if heads:
+        verb = "have" if len(heads) > 1 else "has"
+        reasons.append(f"{listed(heads)}, similar to {triple.head_name}, {verb} the same {triple.relation_name}")
+    if tails:
+        reasons.append(
+            f"{triple.head_name} has {triple.relation_name} to {listed(tails)} as well, similar to {triple.tail_name}"
+        )
+    if found.paths and not (heads and tails):
+        reasons.append(f"a path leads from one to the other, {found.paths[0]}")
+    return reasons
+
+
+def _near(some: tuple[Similar, ...], entities: int) -> list[str]:
+    """Return the names of entities that are near, and not merely the nearest that have the fact."""
+    return [each.name for each in some if each.nearness <= max(10, entities // 20)][:NAMED]
+
+
+def tables_of(found: Explanation, *, top: int, full: bool) -> list[Table]:
+    """Return the tables of an explanation that have rows."""
+    triple = found.triple
+    head, relation, tail = triple.names(full=full)
+    tables = [
+        _similar(f"Similar to {head}, with {relation} to {tail}", found.like_head, full),
+        _similar(f"Similar to {tail}, to which {head} has {relation}", found.like_tail, full),
+        Table(
+            f"Paths from {head} to {tail}",
+            ("steps", "path"),
+            tuple((str(len(each.facts)), each.text(full=full)) for each in found.paths),
+        ),
+        Table(
+            f"The nearest training triples of {relation}",
+            ("head", "tail", "distance"),
+            tuple(
+                (
+                    called(each.head, each.head_name, full=full),
+                    called(each.tail, each.tail_name, full=full),
+                    figure(each.distance),
+                )
+                for each in found.support
+            ),
+        ),
+        _figures(found),
+        _answers(found, full),
+        *_dimensions(found, top),
+    ]
+    return [each for each in tables if each.rows]
+
+
+def _similar(title: str, some: tuple[Similar, ...], full: bool) -> Table:
+    rows = [
+        (
+            called(each.key, each.name, full=full),
+            figure(each.distance),
+            f"{each.nearness:,}",
+            f"{each.shared:,}",
+            "; ".join(map(str, each.facts)),
+        )
+        for each in some
+    ]
+    return Table(title, ("entity", "distance", "neighbour no.", "shared facts", "such as"), tuple(rows))
+
+
+def _figures(found: Explanation) -> Table:
+    triple = found.triple
+    where = f"in {listed(list(found.splits))}" if found.splits else "not in the graph"
+    rows: list[tuple[str, str]] = [("the graph", where), ("score", figure(triple.score))]
+    if triple.threshold is not None and triple.probability is not None:
+        said = "true" if triple.decision else "false"
+        rows += [("threshold", f"{triple.threshold:.4g}: {said}"), ("probability", f"{triple.probability:.3f}")]
+    if triple.note is not None:
+        rows.append(("loop prior", triple.note))
+    for side, rank in (("head", found.head_rank), ("tail", found.tail_rank)):
+        rows.append((f"rank of the {side}", f"{rank.raw:g}; {rank.filtered:g} without other known facts"))
+    if found.without is not None:
+        for side, rank in (("head", found.without.head_rank), ("tail", found.without.tail_rank)):
+            rows.append((f"  by {found.without.norm}, without the metric", f"{side} {rank.raw:g}; {rank.filtered:g}"))
+    rows += [("what carries the score", text) for text in in_words(found)]
+    return Table("What the model says", ("", ""), tuple(rows))
+
+
+def _answers(found: Explanation, full: bool) -> Table:
+    head, relation, tail = found.triple.names(full=full)
+    answers = {"with the metric" if found.without else "answer": found.answers}
+    if found.without is not None:
+        answers[f"by {found.without.norm}"] = found.without.answers
+    shown = [
+        [f"{called(each.key, each.name, full=full)}{'' if each.known else ' (new)'}" for each in some]
+        for some in answers.values()
+    ]
+    asked = f"({head}, {relation}, ?)" if found.side == "tail" else f"(?, {relation}, {tail})"
+    return Table(f"Best answers to {asked}", tuple(answers), tuple(zip(*shown, strict=True)))
+
+
+def views(found: Explanation) -> dict[str, list[dict[str, Any]]]:
+    """Return what each dimension adds to the score, by what the dimensions are; views that one dimension fills are left out."""
+    return {title: rows for title, rows in _views(found).items() if 0 < _largest(rows) <= ALONE}
+
+
+def in_words(found: Explanation) -> list[str]:
+    """Say which dimension carries nearly the whole score, of each view that `views` leaves out."""
+    texts = []
+    for title, rows in _views(found).items():
+        if _largest(rows) > ALONE:
+            texts.append(f"nearly all in one direction: {rows[0]['dimension']} of {title.partition(';')[0]}")
+    return texts
+
+
+def _views(found: Explanation) -> dict[str, list[dict[str, Any]]]:
+    every = {found.parts.what: found.residual_dimensions()}
+    if found.transformed is not None:
+        every["the transformed dimensions, W_r = L D L^T, each named by its pivot"] = found.dimensions()
+    return every
+
+
+def _largest(rows: list[dict[str, Any]]) -> float:
+    """Return the share of the largest part."""
+    sizes = [abs(row["part"]) for row in rows]
+    return max(sizes) / sum(sizes) if sum(sizes) > 0 else 0.0
+
+
+def _dimensions(found: Explanation, top: int) -> list[Table]:
+    tables, total = [], found.parts.total
+    for title, dimensions in views(found).items():
+        names = tuple(dimensions[0])
+        rows = [
+            (
+                str(row["dimension"]),
+                *(f"{row[name]:.4g}" for name in names[1:]),
+                f"{row['part'] / total:.1%}" if total else "-",
+            )
+            for row in dimensions[:top]
+        ]
+        tables.append(Table(f"What carries the score: {title}", (*names, "share"), tuple(rows)))
+    return tables
