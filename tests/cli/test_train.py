@@ -118,11 +118,19 @@ def test_a_file_of_ones_own_is_split_and_trained(command, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_demo_shows_scores_predictions_and_a_picture(command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_shows_scores_new_facts_with_reasons_and_a_picture(
+    command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     result = command("demo")
     assert result.code == 0
     assert "Hits@10" in result.out
-    assert "virus causes ?" in result.out
+    assert "Facts that the graph lacks" in result.out and "prob." in result.out
+    assert result.out.count(" is not in the graph, and the model calls it true (probability ") == 5
     assert (tmp_path / "runs" / "demo" / "training.png").read_bytes().startswith(b"\x89PNG")
-    assert command("demo", "--json").code == 0  # a second time, over the first
+    again = command("demo", "--json")  # a second time, over the first
+    facts = json.loads(again.out)["new_facts"]
+    assert len(facts) == len({fact["relation"] for fact in facts}) == 5
+    for fact in facts:
+        assert not fact["known"] and fact["head"] != fact["tail"] and 0 < fact["probability"] <= 1
+        assert fact["why"].startswith(f"{fact['head']} —{fact['relation']}→ {fact['tail']} is not in the graph")

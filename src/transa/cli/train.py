@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +13,11 @@ from transa.choices import EngineName
 from transa.cli.graphs import load_graph
 from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, TextFormat, Threads, add_command
 from transa.cli.output import emit_json, live_view, note, note_compiling, note_memory, table
+from transa.readable import one_line
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
+    from transa.inference import Checked
     from transa.training import Options, Recipe
 
 
@@ -147,7 +149,7 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="RUN", help="The run folder.")] = Path("runs/demo"),
     as_json: Json = False,
 ) -> None:
-    """Train TransA on the embedded UMLS graph, and show scores, predictions and a picture."""
+    """Train TransA on the embedded UMLS graph, and show scores, new facts with reasons, and a picture."""
     from transa.analysis.drawing import NEEDS_MATPLOTLIB, can_draw
     from transa.analysis.training_plot import plot_training
     from transa.data import load
@@ -167,13 +169,15 @@ def demo(
     model = load_model(folder)
     scores = model.evaluate().summary()
     picture = plot_training(out, out / "training.png", overwrite=True) if drawn else None
-    questions = [("virus", "causes"), ("hormone", "affects"), ("bird", "isa")]
-    answers = {
-        f"{head} {relation} ?": model.predict(head=head, relation=relation, top=5) for head, relation in questions
-    }
+    note_compiling("best_answers", model.model_)
+    best: dict[str, Checked] = {}
+    for fact in model.discover(top=500, each=1):
+        best.setdefault(fact.relation, fact)
+    new = list(best.values())[:5]
+    why = [model.explain(fact.head, fact.relation, fact.tail, top=3).sentence for fact in new]
     if as_json:
-        predictions = {question: [vars(answer) for answer in found] for question, found in answers.items()}
-        shown = {"predictions": predictions, "picture": None if picture is None else str(picture)}
+        facts = [{**asdict(fact), "why": sentence} for fact, sentence in zip(new, why, strict=True)]
+        shown = {"new_facts": facts, "picture": None if picture is None else str(picture)}
         emit_json({"run": str(out), **trainer.summary(), "test": scores, **shown})
         return
     table(
@@ -184,9 +188,14 @@ def demo(
             for side, s in scores.items()
         ],
     )
-    for question, found in answers.items():
-        rows = [(answer.name, f"{answer.score:.3f}", "known" if answer.known else "new") for answer in found]
-        table(question, ("answer", "score", ""), rows)
+    rows = [(*fact.names(), "-" if fact.probability is None else f"{fact.probability:.2f}") for fact in new]
+    table(
+        "Facts that the graph lacks, the most probable of some relations", ("head", "relation", "tail", "prob."), rows
+    )
+    typer.echo("\nWhy:")
+    for sentence in why:
+        typer.echo(f"- {one_line(sentence)}")
+    typer.echo(f"\nMore: transa discover {out}; transa explain {out} HEAD RELATION TAIL\n")
     written = "" if picture is None else f". Picture: {picture}"
     typer.echo(f"Trained in {trainer.seconds:.1f} s. Run folder: {out}{written}")
 
