@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -62,7 +62,10 @@ def _draw(axes: Axes, name: str, pairs: Sequence[Pair]) -> None:
     values = np.array([[plain["measured_mrr"], ours["measured_mrr"]] for ours, plain in pairs], float)
     spreads = np.array([[row["measured_mrr_deviation"] or 0 for row in (plain, ours)] for ours, plain in pairs], float)
     axes.hlines(places, values.min(axis=1), values.max(axis=1), color=GREY, lw=1.2, zorder=2)
-    marks = (("o", {"mfc": "white", "mec": RED}, "TransE trained alike"), ("D", {"color": BLUE}, "TransA"))
+    marks: tuple[tuple[str, dict[str, Any], str], ...] = (
+        ("o", {"mfc": "white", "mec": RED}, "TransE trained alike"),
+        ("D", {"color": BLUE}, "TransA"),
+    )
     for column, (mark, colours, label) in enumerate(marks):
         axes.errorbar(
             *(values[:, column], places),
