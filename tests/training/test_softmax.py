@@ -36,6 +36,7 @@ HOW: dict[str, dict[str, Any]] = {
     "a few answers at once": {"answers_at_once": 2, "batch_size": 64},
     "others hidden": {"answers_at_once": 2, "hide_answers": True, "sampled_entities": 60, "batch_size": 64},
     "dropout and smoothing": {"dropout": 0.3, "label_smoothing": 0.1},
+    "dropout of entities": {"entity_dropout": 0.3, "dropout": 0.1},
     "cubic penalty": {"cubic_penalty": 0.1, "sampled_entities": 40, "batch_size": 32},
     "adam, unit, temperature": {
         "temperature": 5.0,

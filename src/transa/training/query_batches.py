@@ -20,6 +20,8 @@ from transa.kernels.random import stream
 from transa.kernels.shuffling import shuffle
 from transa.training.recipe import Recipe
 
+#: What the vectors of questions are multiplied with, before and after the relation has moved them; None: nothing.
+Masks: TypeAlias = tuple[npt.NDArray[np.floating] | None, npt.NDArray[np.floating] | None]
 #: Borders of the parts of an array, one for each question, and the array.
 Ragged: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
@@ -130,13 +132,16 @@ class QueryBatches:
         drawn = random.integers(self.num_entities, size=sample)
         return np.unique(np.concatenate([batch.fixed, batch.targets, drawn]))
 
-    def kept(self, batch: QueryBatch, number: int, dim: int, kind: npt.DTypeLike) -> npt.NDArray[np.floating] | None:
-        """Return what the vectors of a batch's questions are multiplied with for dropout, or None."""
-        share = self.recipe.dropout
-        if not share:
-            return None
-        random = np.random.default_rng([self.recipe.seed, DROPOUT, number, batch.start])
-        return ((random.random((len(batch), dim), np.float32) >= share) / (1 - share)).astype(kind)
+    def kept(self, batch: QueryBatch, number: int, dim: int, kind: npt.DTypeLike) -> Masks:
+        """Return what dropout multiplies the vectors of a batch's entities with, and these once the relation has moved them."""
+
+        def mask(share: float, *key: int) -> npt.NDArray[np.floating] | None:
+            if not share:
+                return None
+            random = np.random.default_rng([self.recipe.seed, DROPOUT, number, batch.start, *key])
+            return ((random.random((len(batch), dim), np.float32) >= share) / (1 - share)).astype(kind)
+
+        return mask(self.recipe.entity_dropout, 1), mask(self.recipe.dropout)
 
 
 def places_among(

@@ -109,6 +109,10 @@ class Recipe(BaseModel):
     dropout: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.0, description="Share of the entries of h + r that is set to 0 in a step (negatives 'all')."
     )
+    entity_dropout: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0,
+        description="The same for the vector of the given entity alone, h or t, so that the relation's stays whole (negatives 'all').",
+    )
     cubic_penalty: NotNegative = Field(
         0.0, description="Weight of the cubed absolute entries of the vectors of each positive (negatives 'all')."
     )
@@ -233,7 +237,15 @@ class Recipe(BaseModel):
             raise ValueError("negatives: 'all' goes without shared_negatives and with candidates 'all'")
         if self.hide_answers and (not self.answers_at_once or self.label_smoothing):
             raise ValueError("hide_answers: goes with answers_at_once and without label_smoothing")
-        for field in ("sampled_entities", "answers_at_once", "label_smoothing", "dropout", "cubic_penalty"):
+        softmax_only = (
+            "sampled_entities",
+            "answers_at_once",
+            "label_smoothing",
+            "dropout",
+            "entity_dropout",
+            "cubic_penalty",
+        )
+        for field in softmax_only:
             if getattr(self, field) and self.negatives != "all":
                 raise ValueError(f"{field}: expected negatives 'all'")
         if self.patience and not self.validate_every:

@@ -40,6 +40,7 @@ class Settings(TypedDict, total=False):
     hide_answers: bool
     label_smoothing: float
     dropout: float
+    entity_dropout: float
     cubic_penalty: float
     sampling: Literal["bern", "uniform", "tail"]
     candidates: Literal["all", "typed"]

@@ -79,11 +79,12 @@ class SoftmaxEngine:
         relations, owner = np.unique(batch.relations, return_inverse=True)
         tables = {name: table.numpy()[relations] for name, table in self.model.relation.items()}
         sign = np.where(batch.at_head, -1, 1).astype(vectors.dtype)
-        kept = self.queries.kept(batch, number, self.model.dim, vectors.dtype)
-        asked = self.model.linearise(vectors[fixed], RelationRows(tables, owner, sign), kept)
+        kept, kept_moved = self.queries.kept(batch, number, self.model.dim, vectors.dtype)
+        given = vectors[fixed] if kept is None else kept * vectors[fixed]
+        asked = self.model.linearise(given, RelationRows(tables, owner, sign), kept_moved)
         loss, gradients = self._differentiate(asked, (batch.offsets, targets), hidden, vectors, rows)
         by_fixed, by_tables = asked.backward(gradients.pop("linear"), gradients.pop("squared"))
-        np.add.at(gradients["entity.vector"], fixed, by_fixed)
+        np.add.at(gradients["entity.vector"], fixed, by_fixed if kept is None else kept * by_fixed)
         gradients |= {f"relation.{name}": by_table for name, by_table in by_tables.items()}
         if self.recipe.cubic_penalty:
             penalised = {"entity.vector": vectors, "relation.vector": tables["vector"]}

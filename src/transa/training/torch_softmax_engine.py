@@ -55,12 +55,16 @@ class TorchSoftmaxEngine(TorchEngine):
         leaves = {role: self._leaves(role, ids) for role, ids in touched.items()}
         places = batch.fixed, batch.targets
         fixed, targets = (self._tensor(at if rows is None else np.searchsorted(rows, at)) for at in places)
-        kept = self.queries.kept(batch, number, self.model.dim, leaves["entity"].vector.detach().cpu().numpy().dtype)
-        mask = None if kept is None else torch.from_numpy(kept).to(self.device)
+        kind = leaves["entity"].vector.detach().cpu().numpy().dtype
+        masks = self.queries.kept(batch, number, self.model.dim, kind)
+        kept, kept_moved = (None if mask is None else torch.from_numpy(mask).to(self.device) for mask in masks)
         size = max(1, BUDGET // (len(entities) * (1 if self.model.linear else self.model.dim)))
         owners, counts, total = self._tensor(owner), self._tensor(np.diff(batch.offsets)), 0.0
         for part in _parts(batch, size, by_relation=self.model.grouped):
-            logits = self._logits(batch, part, leaves, fixed, owners, mask)
+            given = Rows({name: table[fixed[part]] for name, table in leaves["entity"].items()})
+            if kept is not None:
+                given["vector"] = kept[part] * given.vector
+            logits = self._logits(batch, part, leaves, given, owners, kept_moved)
             if self.recipe.hide_answers:
                 logits = logits.masked_fill(self._hidden(batch, part, rows, len(entities)), -FAR)
             answers = targets[batch.offsets[part.start] : batch.offsets[part.stop]]
@@ -75,11 +79,10 @@ class TorchSoftmaxEngine(TorchEngine):
         return total
 
     def _logits(
-        self, batch: QueryBatch, part: slice, leaves: dict[str, Rows], fixed: Tensor, owner: Tensor, kept: Tensor | None
+        self, batch: QueryBatch, part: slice, leaves: dict[str, Rows], given: Rows, owner: Tensor, kept: Tensor | None
     ) -> Tensor:
         """Return the scores of all candidates for some questions, higher for better answers."""
         model, every = self.model, leaves["entity"]
-        given = Rows({name: table[fixed[part]] for name, table in every.items()})
         one = owner[part.start] if model.grouped else owner[part]
         relation = Rows({name: table[one] for name, table in leaves["relation"].items()})
         at_head = torch.from_numpy(batch.at_head[part]).to(self.device)
