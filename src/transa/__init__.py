@@ -12,6 +12,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from transa import forked as _forked  # noqa: F401  (what happens at a fork is known from here on)
+
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph, load, split_graph
     from transa.errors import InputError, TransaError

@@ -25,6 +25,8 @@ from filelock import FileLock
 from numba import config, njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+from transa.kernels.forking import survive_forks
+
 #: Seconds to wait for other processes that write to the cache; after that, code is not kept.
 PATIENCE = 60.0
 #: Time and size of every source file here. Cached code is valid as long as all are the same.
@@ -105,6 +107,8 @@ def kernel(*, variant: str | None = None, **options: Any) -> Callable[[Callable[
     """
 
     def compile_when_called(function: Callable[..., Any]) -> Any:
+        if options.get("parallel") and not config.DISABLE_JIT:
+            survive_forks()
         if variant is not None:
             function.__qualname__ = f"{function.__name__}.{variant}"
         compiled = njit(**options)(function)

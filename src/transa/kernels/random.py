@@ -8,7 +8,7 @@ Flood 2014), applied to the key and then to the counter.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import njit
 
 from transa.kernels.cache import kernel
 
@@ -17,7 +17,7 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
 
-@njit(uint64(uint64), forceinline=True)
+@njit(forceinline=True)
 def mix(state):
     """Turn 64 bits into 64 bits that look unrelated to them."""
     state = (state ^ (state >> np.uint64(30))) * _FIRST
@@ -25,10 +25,10 @@ def mix(state):
     return state ^ (state >> np.uint64(31))
 
 
-@njit(uint64(uint64, uint64), forceinline=True)
+@njit(forceinline=True)
 def draw(key, counter):
     """Return the 64 random bits at position `counter` of the sequence of `key`."""
-    return mix(mix(key + GOLDEN) + (counter + np.uint64(1)) * GOLDEN)
+    return mix(mix(np.uint64(key) + GOLDEN) + (np.uint64(counter) + np.uint64(1)) * GOLDEN)
 
 
 @njit(forceinline=True)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from transa.errors import InputError
+from transa.forked import is_forked
 
 
 def set_threads(threads: int | None) -> int:
@@ -18,9 +19,10 @@ def set_threads(threads: int | None) -> int:
     import numba
     import torch
 
-    available = numba.config.NUMBA_NUM_THREADS
+    available = 1 if is_forked() else numba.config.NUMBA_NUM_THREADS
     if threads is not None and not 1 <= threads <= available:
-        raise InputError(f"threads: expected 1 to {available}, found {threads}")
+        why = " (a forked process keeps one; start processes by spawn)" if is_forked() else ""
+        raise InputError(f"threads: expected 1 to {available}, found {threads}{why}")
     chosen = threads or available
     numba.set_num_threads(chosen)
     torch.set_num_threads(chosen)
