@@ -154,6 +154,12 @@ def test_a_dataset_brings_its_own_recipe() -> None:
         (transa.TransE(dim=0), "dim: .*found 0"),
         (transa.TransE(epochs=-1), "epochs: .*found -1"),
         (transa.TransE(options=Options(threads=100_000)), "threads"),
+        (transa.TransE(options=Options(engine="jax")), "engine: expected one of auto, numba, torch, found 'jax'"),  # type: ignore[arg-type]
+        (transa.TransE(engine="jax"), r"options=Options\(engine=…\)"),  # type: ignore[call-arg]
+        (transa.TransE(options=Options(device="nowhere")), "device: .*found 'nowhere'"),
+        (transa.TransE(options=Options(device="cuda:99")), "device: .*found 'cuda:99'"),
+        (transa.TransE(options=Options(device="meta")), "device: .*found 'meta'"),  # holds shapes, and no numbers
+        (transa.TransA(dim=10**7, recipe="paper"), "needs about .* of memory"),
     ],
 )
 def test_fit_names_what_is_wrong(model: Estimator, message: str) -> None:

@@ -142,6 +142,11 @@ class Estimator:
         """Return the recipe with all settings, those of the constructor before those of the recipe's file."""
         given = {name: getattr(self, name) for name in NAMED_SETTINGS if getattr(self, name) is not None}
         given |= self.settings
+        misplaced = next((name for name in given if name in vars(Options())), None)
+        if misplaced is not None:
+            raise InputError(
+                f"{misplaced} is a matter of this machine, not of the recipe: options=Options({misplaced}=…)"
+            )
         own = MODELS[self.system].options
         foreign = [name for name in given if name not in own and any(name in each.options for each in MODELS.values())]
         if foreign:

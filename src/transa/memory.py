@@ -73,5 +73,5 @@ def check_memory(need: MemoryEstimate, free: int | None = None) -> None:
     if free is not None and need.total - taken > free:
         raise InputError(
             f"needs about {need} of memory, and {amount(free)} are free. Try {ADVICE[need.largest]}; "
-            "--ignore-memory goes on anyway"
+            "--ignore-memory (in Python, Options(ignore_memory=True)) goes on anyway"
         )

@@ -94,6 +94,9 @@ def test_commands_say_what_they_need_and_refuse_what_is_not_there(
         refused = command("evaluate", run)
         assert refused.code == 2
         assert "1.0 MB are free" in refused.err
+        with pytest.raises(InputError, match=r"1\.0 MB are free"):
+            transa.TransE(dim=4, epochs=1).fit(transa.load("nations"))
+        transa.TransE(dim=4, epochs=1, options=Options(ignore_memory=True)).fit(transa.load("nations"))
     done = command("evaluate", run)
     assert done.code == 0
     assert "note: memory: about " in done.err

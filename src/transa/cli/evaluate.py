@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from transa.choices import Split, Ties
 from transa.cli.options import IgnoreMemory, Json, Largest, Limit, NoLoopPrior, Overwrite, Run, Threads, add_command
-from transa.cli.output import emit_json, note, note_compiling, note_memory, progress_bar, table
-
-if TYPE_CHECKING:
-    from transa.models import Model
+from transa.cli.output import emit_json, note, note_compiling, progress_bar, table
 
 
 def register(app: typer.Typer) -> None:
@@ -69,24 +66,29 @@ def evaluate(run: Run, ranking: Ranking, machine: Machine, report: Report) -> No
     import time
 
     from transa.data.result_files import check_target
+    from transa.devices import check_device
     from transa.estimators import load_model
     from transa.evaluation.memory import evaluation_memory
     from transa.kernels.threads import set_threads
+    from transa.memory import check_memory
     from transa.training import RunFolder
 
     if report.ranks is not None:
         check_target(report.ranks, overwrite=report.overwrite)
     places, known = _places(ranking.hits), _splits(ranking.known)
     set_threads(machine.threads)
+    check_device(machine.device)
     folder = RunFolder(run)
     width, graph = 8 if folder.recipe().precision == "float64" else 4, folder.graph()
     triples = len(graph.positives(ranking.split))
     triples = min(ranking.limit or triples, triples)
     # before the tables are read, since they may be what there is no room for
     need = evaluation_memory(folder.empty_model(), graph, triples, machine.chunk, width)
-    note_memory(need, ignore=machine.ignore_memory)
+    note(f"memory: about {need}")
+    if not machine.ignore_memory:
+        check_memory(need)
     model = load_model(folder)
-    _move(model.model_, machine.device)
+    model.model_.to(machine.device)
     note_compiling("count_better", model.model_)
     started = time.perf_counter()
     with progress_bar("ranking", 2 * triples) as callback:
@@ -129,15 +131,6 @@ def _splits(text: str | None) -> Any:
     if text is None:
         return None
     return [] if text.strip() == "none" else [part.strip() for part in text.split(",")]
-
-
-def _move(model: Model, device: str) -> None:
-    from transa.errors import InputError, quote
-
-    try:
-        model.to(device)
-    except (RuntimeError, AssertionError) as error:
-        raise InputError(f"--device: {quote(device)} cannot be used ({str(error).splitlines()[0]})") from None
 
 
 def _show(report: dict[str, Any], places: tuple[int, ...], top: int) -> None:

@@ -12,7 +12,7 @@ import typer
 from transa.choices import EngineName
 from transa.cli.graphs import load_graph
 from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, TextFormat, Threads, add_command
-from transa.cli.output import emit_json, live_view, note, note_compiling, note_memory, table
+from transa.cli.output import emit_json, live_view, note, note_compiling, table
 from transa.readable import one_line
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class Machine:
             self.lock_free,
             self.checkpoint_epochs,
             self.checkpoint_minutes,
+            self.ignore_memory,
         )
 
 
@@ -101,7 +102,7 @@ def train(
     recipe = folder.recipe() if same else _recipe(graph, training, canonical(source), given, options)
     if training.resume and folder.started() and not folder.holds("config.json"):
         note(f"{out} holds nothing yet to go on from: training starts anew, with the settings of this command")
-    note_memory(training_memory(graph, recipe, options), ignore=machine.ignore_memory)
+    note(f"memory: about {training_memory(graph, recipe, options)}")
     trainer = estimator_for(recipe, options).trainer(graph, folder, source)
     size = f"{trainer.model!r}, {trainer.model.parameters:,} parameters"
     note(f"{size}; engine: {trainer.engine.name}, {trainer.threads} threads")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
-from transa.errors import TransaError
+from transa.devices import check_device
+from transa.errors import InputError, TransaError
 from transa.training.engine import EngineName
 
 
@@ -64,6 +66,8 @@ class Options:
         Train faster with several threads; two runs with the same seed then differ.
     checkpoint_epochs, checkpoint_minutes
         Write a checkpoint when this many epochs or minutes have passed since the last one.
+    ignore_memory
+        Train even if less memory is free than training is expected to need.
     """
 
     engine: EngineName = "auto"
@@ -72,3 +76,10 @@ class Options:
     lock_free: bool = False
     checkpoint_epochs: int | None = None
     checkpoint_minutes: float = 5.0
+    ignore_memory: bool = False
+
+    def check(self) -> None:
+        """Raise an `InputError` if there is no such engine, or torch cannot use the device."""
+        if self.engine not in get_args(EngineName):
+            raise InputError(f"engine: expected one of {', '.join(get_args(EngineName))}, found {self.engine!r:.100}")
+        check_device(self.device)

@@ -14,6 +14,7 @@ from torch import Tensor
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.kernels.threads import set_threads
+from transa.memory import check_memory
 from transa.models import Model
 from transa.models.loop_prior import loop_free_relations
 from transa.training.engine import Engine, choose_engine, training_graph, training_model
@@ -48,11 +49,16 @@ class Trainer:
         folder: RunFolder | None = None,
         source: str | None = None,
     ) -> None:
+        from transa.training.memory import training_memory  # loads the compiler, which takes a while
+
         if not len(graph.train):
             raise InputError("the graph has no training triples")
         self.graph = graph
         self.recipe = recipe
         self.options = options or Options()
+        self.options.check()
+        if not self.options.ignore_memory:
+            check_memory(training_memory(graph, recipe, self.options))
         self.folder = folder
         self.source = source
         self.threads = set_threads(self.options.threads)
