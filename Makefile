@@ -27,6 +27,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/ranking.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/predicting.py
+	$(BIN)/python benchmarks/starting.py
 
 # What docs/reliability.md promises, in the long form: about two hours.
 reliability: $(VENV)/.installed-test

@@ -61,6 +61,22 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert found.stdout.strip() == "[]"
 
 
+def test_a_few_questions_to_a_small_run_load_no_compiler(tmp_path: Path) -> None:
+    run = transa.TransA(dim=4, epochs=1).fit(NATIONS).save(tmp_path / "run")
+    heads, relations = list(NATIONS.entities), list(NATIONS.relations)
+    transa.load_model(run).check([(heads[0], relations[0], heads[1])])  # the calibration is kept
+    code = f"""
+import sys, transa
+model = transa.load_model({str(run)!r})
+model.predict(head={heads[0]!r}, relation={relations[0]!r})
+model.check([({heads[0]!r}, {relations[0]!r}, {heads[1]!r})])
+model.explain({heads[0]!r}, {relations[0]!r}, {heads[1]!r})
+print(sorted({{'numba', 'pandas', 'pyarrow.dataset', 'matplotlib'}} & set(sys.modules)))
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600)
+    assert found.stdout.strip() == "[]"
+
+
 # ---------------------------------------------------------------------- parameters
 
 

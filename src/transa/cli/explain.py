@@ -40,7 +40,7 @@ def explain(
     if picture is not None:
         check_picture(picture, overwrite=overwrite)
     model = load_model(run)
-    note_compiling("count_better", model.model_)
+    note_compiling("count_better", model.model_, 1)
     found = model.explain(head, relation, tail, top=top, side=side)
     notes = model.trained_.notes
     note(*notes)

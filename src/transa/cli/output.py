@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from transa.inference.results import Table as Result
-    from transa.memory import MemoryEstimate
     from transa.models import Model
     from transa.training import Progress
 
@@ -37,18 +36,15 @@ def note(*texts: str) -> None:
         typer.secho(f"note: {one_line(text)}", fg="yellow", err=True)
 
 
-def note_memory(need: MemoryEstimate, *, ignore: bool) -> None:
-    """Say how much memory will be needed, and refuse if there is less."""
-    from transa.memory import check_memory
+def note_compiling(kernel: str, model: Model, queries: int | None = None) -> None:
+    """Say that a kernel is being compiled, if the model uses it and it is used for the first time on this machine.
 
-    note(f"memory: about {need}")
-    if not ignore:
-        check_memory(need)
+    `queries` is the number of questions where a few may need no kernel (`transa.evaluation.ranking.QuickRanker`).
+    """
+    from transa.evaluation.ranking import are_few, has_compiled_ranking
 
-
-def note_compiling(kernel: str, model: Model) -> None:
-    """Say that a kernel is being compiled, if the model uses it and it is used for the first time on this machine."""
-    from transa.evaluation.ranking import has_compiled_ranking
+    if queries is not None and are_few(queries, model):
+        return
     from transa.kernels.cache import is_compiled
 
     named = model.kernel()

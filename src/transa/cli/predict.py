@@ -72,7 +72,7 @@ def predict(
     if asked.queries is not None:
         questions, skipped = whole_questions(model.trained_, questions, skip_unknown=asked.skip_unknown)
         note(*_skips(skipped, "questions"))
-    note_compiling("best_answers", model.model_)
+    note_compiling("best_answers", model.model_, len(questions))
     answers = model.answer(questions, top=top, new_only=new_only, in_range=in_range, loop_prior=not no_loop_prior)
     notes = model.trained_.notes
     note(*notes)

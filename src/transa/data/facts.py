@@ -12,6 +12,9 @@ import numpy.typing as npt
 from transa.data.graph import Triples
 from transa.errors import InputError
 
+#: Up to so many triples are looked up one by one, for which no kernel is needed.
+FEW = 100
+
 
 @dataclass(frozen=True, eq=False)
 class Answers:
@@ -117,7 +120,10 @@ class KnownFacts:
 
     def contains(self, triples: Triples) -> npt.NDArray[np.bool_]:
         """Tell for each row whether it is a known fact."""
-        from transa.kernels.facts import contains
+        if len(triples) <= FEW:
+            rows = triples.tolist()
+            return np.array([tail in self.tails_of(head, relation) for head, relation, tail in rows], dtype=bool)
+        from transa.kernels.facts import contains  # loads the compiler, which takes a while
 
         index = self.tails
         found: npt.NDArray[np.bool_] = contains(

@@ -48,8 +48,9 @@ class Vocabulary:
                 raise InputError(f"{len(column):,} {kind} for {len(self.keys):,} keys")
         if self.keys.null_count:
             raise InputError("a key is missing (null)")
-        blank = pc.index(pc.equal(pc.utf8_trim_whitespace(self.keys), ""), True).as_py()
-        if blank >= 0:
+        lengths = pc.binary_length(pc.utf8_trim_whitespace(self.keys))
+        if pc.min(lengths).as_py() == 0:
+            blank = lengths.to_pylist().index(0)
             raise InputError(f"the key of id {blank:,} is blank: {quote(self[blank])}")
         if len(self.keys.unique()) != len(self.keys):
             counts = self.keys.value_counts().to_pylist()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +15,8 @@ from transa.errors import InputError
 from transa.evaluation.queries import BestAnswers, Callback, Queries, RankCounts
 from transa.evaluation.torch_ranking import TorchRanker
 from transa.kernels.codes import DIAGONAL, SQUARED_L2
-from transa.models import Model
+from transa.models import Model, Rows
+from transa.models.base import ROLES
 from transa.models.loop_prior import barred_answers
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Parameters up to here give scores that no precision overflows; beyond, every score is looked at.
 LARGEST = 1e9
+#: How many queries are few, and how many numbers the vectors of a small model hold.
+FEW, SMALL = 16, 1 << 18
 
 
 class Ranker:
@@ -45,7 +50,8 @@ class Ranker:
     def __init__(self, model: Model, chunk: int | None = None, loop_prior: bool = True) -> None:
         self.model = model
         self.has_prior = loop_prior and model.loop_free is not None
-        self._ranker = _ranker_for(model, chunk)
+        self._chunk = chunk
+        self._may_compile = largest_parameter(model) <= LARGEST and model.entity.vector.device.type == "cpu"
 
     def count(self, queries: Queries, callback: Callback | None = None) -> RankCounts:
         """Count for each target of each query the entities that score better or the same.
@@ -55,7 +61,7 @@ class Ranker:
         `callback` is called now and then with the number of targets that have been done since.
         """
         asked = self._asked(queries)
-        return self._ranker.count(asked, self._barred(queries), callback)
+        return self._ranker_for(queries).count(asked, self._barred(queries), callback)
 
     def best(self, queries: Queries, number: int, *, leave_out_known: bool = False) -> BestAnswers:
         """Return the `number` entities of the lowest scores for each query, and these scores, without what the loop prior bars.
@@ -63,7 +69,19 @@ class Ranker:
         Of equal scores the lowest id comes first. Where there are not as many, ids are -1 and scores infinite.
         """
         asked = self._asked(queries)
-        return self._ranker.best(asked, self._barred(queries), number, leave_out_known)
+        return self._ranker_for(queries).best(asked, self._barred(queries), number, leave_out_known)
+
+    def _ranker_for(self, queries: Queries) -> CompiledRanker | TorchRanker:
+        return self._ranker
+
+    @cached_property
+    def _ranker(self) -> CompiledRanker | TorchRanker:
+        """The compiled ranker if it can rank by the model, otherwise torch's."""
+        if not self._may_compile or not has_compiled_ranking(self.model):
+            return TorchRanker(self.model, self._chunk)
+        from transa.evaluation.compiled_ranking import CompiledRanker  # loads the compiler, which takes a while
+
+        return CompiledRanker(self.model, self._chunk)
 
     def _asked(self, queries: Queries) -> Queries:
         """Return questions about heads as a directional model answers them: about tails, of the inverse relations."""
@@ -77,14 +95,32 @@ class Ranker:
         return barred_answers(self.model, queries.fixed, queries.relations)
 
 
-def _ranker_for(model: Model, chunk: int | None) -> CompiledRanker | TorchRanker:
-    """Return the compiled ranker if it can rank by the model, otherwise torch's."""
-    largest = largest_parameter(model)
-    if not has_compiled_ranking(model) or model.entity.vector.device.type != "cpu" or largest > LARGEST:
-        return TorchRanker(model, chunk)
-    from transa.evaluation.compiled_ranking import CompiledRanker  # loads the compiler, which takes a while
+class QuickRanker(Ranker):
+    """A ranker that answers a few questions to a small model by torch, in double precision like the kernels.
 
-    return CompiledRanker(model, chunk)
+    That takes less time than it takes to load the kernels.
+    """
+
+    def _ranker_for(self, queries: Queries) -> CompiledRanker | TorchRanker:
+        kernels = self._may_compile and self.model.kernel() is not None
+        return self._in_double if kernels and are_few(len(queries), self.model) else self._ranker
+
+    @cached_property
+    def _in_double(self) -> TorchRanker:
+        return TorchRanker(_in_double(self.model), self._chunk)
+
+
+def are_few(queries: int, model: Model) -> bool:
+    """Tell whether these are few questions to a small model."""
+    return queries <= FEW and model.num_entities * model.dim <= SMALL and model.parameters <= 10 * SMALL
+
+
+def _in_double(model: Model) -> Model:
+    """Return a copy of the model with the same parameters in double precision."""
+    other = copy(model)
+    for role in ROLES:
+        setattr(other, role, Rows({name: table.double() for name, table in getattr(model, role).items()}))
+    return other
 
 
 def has_compiled_ranking(model: Model) -> bool:

@@ -18,7 +18,7 @@ from transa.data.graph import SPLITS, Triples, required
 from transa.data.relations import by_relation, count_loops
 from transa.errors import InputError
 from transa.evaluation.classification import check_sizes, finite_scores
-from transa.evaluation.ranking import Ranker
+from transa.evaluation.ranking import QuickRanker, Ranker
 from transa.inference.confidence import Confidence, margins
 from transa.inference.names import Names
 from transa.inference.paths import Adjacency
@@ -186,7 +186,7 @@ class Trained:
     @cached_property
     def ranker(self) -> Ranker:
         """Ranks entities by the model's scores."""
-        return Ranker(self.model)
+        return QuickRanker(self.model)
 
     @property
     def confidence(self) -> Confidence | None:

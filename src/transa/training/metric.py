@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from transa.kernels.closed_form import ClosedForm, closed_form, finish_metric
 from transa.kernels.purposes import CLOSED_FORM
-from transa.kernels.random import stream
 from transa.kernels.threads import dealt, one_blas_thread
 from transa.models import Model
-from transa.training.epoch_batches import EpochBatches
 from transa.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from transa.training.epoch_batches import EpochBatches
 
 #: How many W_r are projected on the PSD cone at a time; only these are copied.
 CHUNK = 64
@@ -24,6 +26,10 @@ def update_metric(model: Model, epoch_batches: EpochBatches, recipe: Recipe, num
     The closed form is ``sum |e'||e'|^T - sum |e||e|^T`` over a relation's corrupted and true triples, with fresh corruptions. A true
     triple counts once for each of its corruptions. If W_r weighs e and not |e|, there are no absolute values.
     """
+    # these load the compiler, which takes a while
+    from transa.kernels.closed_form import ClosedForm, closed_form, finish_metric
+    from transa.kernels.random import stream
+
     rules = model.metric_rules
     if rules is None or not rules.closed_form:
         raise ValueError(f"the metric of {model!r} has no closed form")

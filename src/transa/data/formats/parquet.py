@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from transa.data.formats.base import FileFormat, ReadOptions
 from transa.data.graph import KnowledgeGraph, Split
 from transa.data.streams import check_exists, check_unpacked, reading
 from transa.data.triple_table import TripleTable, index_columns
-from transa.errors import InputError
+from transa.errors import InputError, quote
 from transa.storage import check_regular
 
 #: Bytes that a row of three or four numbers takes in memory.
@@ -63,8 +64,15 @@ class Parquet(FileFormat):
 
 def read_checked(path: Path, **options: Any) -> pa.Table:
     """Read a Parquet file and check what it claims. The options are those of `pyarrow.parquet.read_table`."""
-    checked_schema(path)
-    table = pq.read_table(path, partitioning=None, **options)
+    names = checked_schema(path).names
+    if options:
+        table = pq.read_table(path, partitioning=None, **options)
+    else:  # the same for whole files, without loading pandas
+        for name, times in Counter(names).most_common(1):
+            if times > 1:
+                raise InputError(f"{times:,} columns are called {quote(name)}", path=path)
+        with pq.ParquetFile(path) as file:
+            table = file.read()
     table.validate(full=True)  # finds text that is not UTF-8, and numbers that lead out of a dictionary
     return table
 

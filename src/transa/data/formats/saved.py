@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -39,11 +40,11 @@ class SavedGraph(FolderFormat):
                 if split == "train" or (folder / f"{split}.parquet").exists()
             }
             triples = {
-                split: np.stack([table[name].to_numpy() for name in ("head", "relation", "tail")], axis=1)
+                split: np.stack([_numbers(table[name]) for name in ("head", "relation", "tail")], axis=1)
                 for split, table in tables.items()
             }
             labels = {
-                split: table["label"].to_numpy() for split, table in tables.items() if "label" in table.column_names
+                split: _numbers(table["label"]) for split, table in tables.items() if "label" in table.column_names
             }
             return KnowledgeGraph.from_ids(
                 triples["train"],
@@ -68,3 +69,11 @@ class SavedGraph(FolderFormat):
             if labels is not None:
                 columns["label"] = labels
             pq.write_table(pa.table(columns), folder / f"{split}.parquet")
+
+
+def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Return a column of whole numbers as an array. `to_numpy` of pyarrow would load pandas for it."""
+    numbers = column.cast(pa.int64()).combine_chunks()
+    if numbers.null_count:
+        raise InputError("a number is missing (null)")
+    return np.frombuffer(numbers.buffers()[1] or b"", np.int64)[numbers.offset : numbers.offset + len(numbers)]
