@@ -135,4 +135,5 @@ def test_demo_shows_scores_new_facts_with_reasons_and_a_picture(
     assert len(facts) == len({fact["relation"] for fact in facts}) == 5
     for fact in facts:
         assert not fact["known"] and fact["head"] != fact["tail"] and 0 < fact["probability"] <= 1
-        assert fact["why"].startswith(f"{fact['head']} —{fact['relation']}→ {fact['tail']} is not in the graph")
+        named = f"{fact['head_name']} —{fact['relation_name']}→ {fact['tail_name']}"
+        assert fact["why"].startswith(f"{named} is not in the graph")

@@ -189,7 +189,15 @@ def demo(
             for side, s in scores.items()
         ],
     )
-    rows = [(*fact.names(), "-" if fact.probability is None else f"{fact.probability:.2f}") for fact in new]
+    rows = [
+        (
+            each.head_name,
+            each.relation_name,
+            each.tail_name,
+            "-" if each.probability is None else f"{each.probability:.2f}",
+        )
+        for each in new
+    ]
     table(
         "Facts that the graph lacks, the most probable of some relations", ("head", "relation", "tail", "prob."), rows
     )
