@@ -70,10 +70,29 @@ def test_the_best_trial_is_trained_in_full() -> None:
     recipe = general_recipe("transa", NATIONS, {"dim": 8, "seed": 3}, minutes=0.05, callback=trials.append)
     best = max(trials, key=lambda trial: trial.score)
     assert len({trial.name for trial in trials}) == len(trials) > 1
-    assert (recipe.loss, recipe.entity_norm) == (best.recipe.loss, best.recipe.entity_norm)
+    changed = {"epochs", "validate_every", "patience"}
+    assert recipe.model_dump(exclude=changed) == best.recipe.model_dump(exclude=changed)
     assert (recipe.dim, recipe.seed) == (8, 3)
     assert recipe.epochs >= 1
     assert recipe.validate_every
+
+
+@pytest.mark.slow
+def test_with_time_left_settings_of_the_best_are_varied_one_by_one() -> None:
+    trials: list[Trial] = []
+    recipe = general_recipe("transa", NATIONS, {"dim": 8}, minutes=1, callback=trials.append)
+    base, varied = trials[:3], trials[3:]
+    first = max(base, key=lambda trial: trial.score)
+    assert len(varied) > 3
+    assert all(trial.name.startswith(f"{first.name}, ") and trial.epochs == first.epochs for trial in varied)
+    assert all(trial.recipe.dim == 8 for trial in trials)  # what is given is not varied
+    before = first
+    for trial in varied:
+        field = trial.name.split()[1]
+        others = trial.recipe.model_dump(exclude={field})
+        assert others == before.recipe.model_dump(exclude={field})
+        before = max(before, trial, key=lambda one: one.score)
+    assert recipe.dropout == before.recipe.dropout
 
 
 @pytest.mark.slow

@@ -1,8 +1,9 @@
 """The recipe for a graph that no recipe was made for: settings from its size, and short trials on valid for what size does not tell.
 
 Which training suits a graph cannot be seen from outside: a softmax over entities with free vectors learns most where entities have many
-facts, one with vectors of norm 1 where they have few, and self-adversarial negatives in between. So each is tried for a moment, and the
-best on the validation split is trained in full. Where the graph has no validation triples, the trials hold out some training triples.
+facts, one with vectors of norm 1 where they have few, and self-adversarial negatives in between. So each is tried for a moment. On a
+graph so small that there is time left for it, some settings of the best are then varied one after another. What does best on the
+validation split is trained in full. Where the graph has no validation triples, the trials hold out some training triples.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.training.progress import Options
 from transa.training.recipe import Recipe, recipe_from
-from transa.training.recipe_files import GENERAL, general_tables, has_file
+from transa.training.recipe_files import GENERAL, VARY, general_tables, has_file
 from transa.training.trainer import Trainer
 
 #: Minutes that training may take, trials included, unless the user says otherwise.
@@ -25,7 +26,7 @@ MINUTES = 10.0
 #: The share of this time that the trials may take.
 TRIAL_SHARE = 0.3
 #: Epochs of a trial, and of the training that follows it, at most.
-TRIAL_EPOCHS, EPOCHS = 12, 150
+TRIAL_EPOCHS, EPOCHS = 40, 150
 #: Validations during training, and how many of them may bring nothing better.
 VALIDATIONS, PATIENCE = 15, 4
 #: Training triples that are held out where there is no validation split: a share of them, and at most so many.
@@ -41,9 +42,11 @@ class Trial:
     Attributes
     ----------
     name
-        The table of the recipe file.
+        The table of the recipe file, and the setting that was varied.
     recipe
-        Its settings, with as many epochs as fit the time that is left.
+        Its settings.
+    epochs
+        How long it was trained.
     score
         Filtered MRR on validation triples (or accuracy where they are labelled) after the trial.
     seconds
@@ -54,6 +57,7 @@ class Trial:
 
     name: str
     recipe: Recipe
+    epochs: int
     score: float
     seconds: float
     spent: float
@@ -90,17 +94,30 @@ def general_recipe(
     tables = general_tables(model)
     if not tables:
         raise InputError(f"recipe: {model} has no general recipe")
-    tried = with_validation(graph)
-    budget = 60 * minutes * TRIAL_SHARE / len(tables)
-    trials = []
-    for name, values in tables.items():
-        recipe = recipe_from({"model": model} | values | sized(graph, values) | dict(given or {}))
-        trial = _try(name, recipe, tried, budget, options or Options())
-        trials.append(trial)
+    given, options = given or {}, options or Options()
+    tried, budget = with_validation(graph), 60 * minutes * TRIAL_SHARE
+    spent, best = 0.0, None
+
+    def better(trial: Trial) -> Trial:
+        nonlocal spent
+        spent += trial.spent
         if callback is not None:
             callback(trial)
-    best = max(trials, key=lambda trial: trial.score)
-    return _in_full(best, graph, 60 * minutes - sum(trial.spent for trial in trials), given or {})
+        return trial if best is None or trial.score > best.score else best
+
+    for name, values in tables.items():
+        settings = {field: value for field, value in values.items() if field != VARY}
+        recipe = recipe_from({"model": model} | settings | sized(graph, settings) | dict(given))
+        best = better(_try(name, recipe, tried, budget / len(tables), options))
+    assert best is not None  # noqa: S101
+    base = best.name
+    for field, choices in tables[base].get(VARY, {}).items():
+        for value in choices:
+            if field in given or spent + 2 * best.epochs * best.seconds > budget:
+                break
+            recipe = recipe_from(best.recipe.model_dump() | {field: value})
+            best = better(_trial(f"{base}, {field} {value}", recipe, _trained(recipe, best.epochs, tried, options)))
+    return _in_full(best, graph, 60 * minutes - spent, given)
 
 
 def is_general(model: str, recipe: str | None, dataset: str | None, given: Mapping[str, Any]) -> bool:
@@ -143,20 +160,27 @@ def sized(graph: KnowledgeGraph, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _try(name: str, recipe: Recipe, graph: KnowledgeGraph, budget: float, options: Options) -> Trial:
-    """Train for a moment, and score the model on the validation split."""
-    short = recipe.model_dump() | {"validate_sample": 1000, "patience": 0}
-
-    def trained(epochs: int) -> Trainer:
-        trainer = Trainer(graph, recipe_from(short | {"epochs": epochs, "validate_every": epochs}), options)
-        trainer.fit()
-        return trainer
-
-    trained(1)  # loads the kernels
-    first = trained(1)
+    """Train for as many epochs as fit some seconds, and score the model on the validation split."""
+    _trained(recipe, 1, graph, options)  # loads the kernels
+    first = _trained(recipe, 1, graph, options)
     epochs = int(np.clip(budget / max(first.seconds, 1e-9), 1, TRIAL_EPOCHS))
-    last = trained(epochs) if epochs > 1 else first
-    spent = first.seconds + (last.seconds if epochs > 1 else 0)
-    return Trial(name, recipe, float(last.best or 0.0), last.seconds / epochs, spent)
+    if epochs == 1:
+        return _trial(name, recipe, first)
+    trial = _trial(name, recipe, _trained(recipe, epochs, graph, options))
+    return replace(trial, spent=first.seconds + trial.spent)
+
+
+def _trained(recipe: Recipe, epochs: int, graph: KnowledgeGraph, options: Options) -> Trainer:
+    """Train for some epochs, and score the model after the last."""
+    short = {"epochs": epochs, "validate_every": epochs, "validate_sample": 1000, "patience": 0}
+    trainer = Trainer(graph, recipe_from(recipe.model_dump() | short), options)
+    trainer.fit()
+    return trainer
+
+
+def _trial(name: str, recipe: Recipe, done: Trainer) -> Trial:
+    """Return how a training did."""
+    return Trial(name, recipe, done.epoch, float(done.best or 0.0), done.seconds / done.epoch, done.seconds)
 
 
 def _in_full(trial: Trial, graph: KnowledgeGraph, left: float, given: Mapping[str, Any]) -> Recipe:

@@ -19,6 +19,8 @@ from transa.training.recipe import Recipe, recipe_from
 RECIPES = ("paper", "authors", "modern", "softmax")
 #: The recipe for graphs that no file was made for (`transa.training.general`); its tables are ways of training to try.
 GENERAL = "general"
+#: The part of such a table that lists other values of its settings.
+VARY = "vary"
 
 
 def load_recipe(
