@@ -73,7 +73,8 @@ class SavedGraph(FolderFormat):
 
 def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     """Return a column of whole numbers as an array. `to_numpy` of pyarrow would load pandas for it."""
+    if column.null_count or not pa.types.is_integer(column.type):
+        found = "a missing one (null)" if column.null_count else str(column.type)
+        raise InputError(f"expected whole numbers, found {found}")
     numbers = column.cast(pa.int64()).combine_chunks()
-    if numbers.null_count:
-        raise InputError("a number is missing (null)")
     return np.frombuffer(numbers.buffers()[1] or b"", np.int64)[numbers.offset : numbers.offset + len(numbers)]
