@@ -78,6 +78,28 @@ def extending_table() -> str:
     return "\n".join(rows)
 
 
+def calibration_table() -> str:
+    found = read("benchmark_calibration")
+    kinds = {
+        "answered_top1": "best new answer",
+        "answered_top10": "10 best",
+        "fresh_top1": "best, none known",
+        "discoveries": "1,000 discoveries",
+    }
+    rows = [f"| | {' | '.join(kinds.values())} |", "|---|" + "---|" * len(kinds)]
+    titles = {"umls": "UMLS", "fb15k-237": "FB15k-237", "nell186": "NELL186", "functional": "generated, functional"}
+    for name, title in titles.items():
+        if name not in found:
+            continue
+        cells = []
+        for kind in kinds:
+            before, after = (found[name][kind][when] for when in ("before", "after"))
+            true = f", {after['share_true']:.1%} true" if after["answers"] else ""
+            cells.append(f"{before['ece']:.3f} → {after['ece']:.3f}{true}" if after["answers"] else "-")
+        rows.append(f"| {title} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
 def predicting_table() -> str:
     found = read("benchmark_predicting")
     rows = [
@@ -199,5 +221,6 @@ if __name__ == "__main__":
     fill("README.md", "quality", quality_table())
     fill("docs/training.md", "models", model_table())
     fill("docs/inference.md", "extending", extending_table())
+    fill("docs/inference.md", "calibration", calibration_table())
     if (ROOT / "results" / "benchmark_predicting.json").exists():
         fill("docs/inference.md", "predicting", predicting_table())

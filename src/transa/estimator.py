@@ -28,6 +28,7 @@ from transa.inference import (
     extend,
     neighbours,
 )
+from transa.inference.trained import EXTENSION
 from transa.models import MODELS, Model
 from transa.training import Options, Progress, Recipe, RunFolder, Trainer, general_recipe, load_recipe, recipe_from
 from transa.training.general import is_general
@@ -393,6 +394,8 @@ class Estimator:
             folder.write_start(trained.graph, self.recipe_, source=None, engine=engine)
             folder.write_tensors("weights.safetensors", trained.model.tensors())
             folder.write_json("metrics.json", {"parameters": trained.model.parameters, "validation": None})
+            if trained.loose:
+                folder.write_json(EXTENSION, {"loose": [trained.graph.entities[each] for each in trained.loose]})
         finally:
             folder.close()
         return folder.path

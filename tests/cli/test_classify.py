@@ -14,7 +14,7 @@ from transa.data import KnowledgeGraph
 from transa.models import build
 from transa.training import RunFolder, load_recipe
 
-MEASURES = {"accuracy", "precision", "recall", "f1", "auc", "average_precision", "n"}
+MEASURES = {"accuracy", "by_share", "precision", "recall", "f1", "auc", "average_precision", "n"}
 
 
 def run_folder(path: Path, graph: KnowledgeGraph) -> Path:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.inference.runs import kept
+from tests.inference.runs import kept, line, on_a_line
+from transa.training import RunFolder, recipe_from
 
 
 @pytest.fixture(scope="module")
@@ -283,3 +286,28 @@ def test_export(command, run: Path, tmp_path: Path, suffix: str) -> None:
     assert command("export", run, "--to", target).code == 2
     assert command("export", run, "--to", target, "--overwrite", "--json").code == 0
     assert command("export", run, "--to", tmp_path / "x.pickle").code == 2
+
+
+def test_triples_labelled_false_are_marked_and_never_new(command, tmp_path: Path) -> None:
+    graph = line()
+    false = [[5, 0, 7], [0, 1, 3]]
+    labels = [1] * len(graph.valid) + [-1] * len(false)
+    graph = replace(
+        graph, valid=np.concatenate([graph.valid, false]).astype(np.int32), valid_labels=np.array(labels, np.int8)
+    )
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    folder.write_start(graph, recipe_from({"model": "transe", "dim": 2}), source=None, engine="numba")
+    folder.write_tensors("weights.safetensors", on_a_line(graph).tensors())
+    asked = ("predict", folder.path, "--head", "e5", "--relation", "next", "-k", 20)
+    found = json.loads(command(*asked, "--json").out)
+    assert {each["key"]: each["note"] for each in found["questions"][0]["answers"]}[
+        "e7"
+    ] == "labelled false in the graph"
+    (shown,) = [row for row in command(*asked).out.splitlines() if " e7 " in row]
+    assert "false" in shown and "new" not in shown
+    new = json.loads(command(*asked, "--new-only", "--json").out)["questions"][0]["answers"]
+    assert "e7" not in {each["key"] for each in new}
+    checked = command("check", folder.path, written(tmp_path / "claims.csv", "e5,next,e7\n"))
+    assert "labelled false in the graph" in checked.err and "among labelled ones" in checked.err
+    assert "labelled false in the graph" in command("explain", folder.path, "e5", "next", "e7").out

@@ -81,6 +81,7 @@ def _show(summary: dict[str, Any], top: int) -> None:
     estimate, calibration = summary["estimate"], summary["calibration"]
     rows = [
         ("accuracy", _percent(summary["accuracy"])),
+        ("  without a model, by the relation's share in valid", _percent(summary["by_share"])),
         *([("  95 % interval", _interval(estimate))] if estimate else []),
         ("precision", _percent(summary["precision"])),
         ("recall", _percent(summary["recall"])),
@@ -103,12 +104,21 @@ def _show(summary: dict[str, Any], top: int) -> None:
         starred = "" if all(found["own_threshold"] for _, found in largest) else "; *: not in valid, global threshold"
         table(
             f"Relations{shown}{starred}",
-            ("relation", "n", "accuracy", "F1", "AUC", "AP", "threshold"),  # fits into 80 columns; --json has the rest
+            (
+                "relation",
+                "n",
+                "accuracy",
+                "by share",
+                "F1",
+                "AUC",
+                "AP",
+                "threshold",
+            ),  # fits into 80 columns; --json has the rest
             [
                 (
                     name,
                     found["n"],
-                    *(_percent(found[measure]) for measure in ("accuracy", "f1")),
+                    *(_percent(found[measure]) for measure in ("accuracy", "by_share", "f1")),
                     *(_number(found[measure]) for measure in ("auc", "average_precision")),
                     f"{found['threshold']:.4g}{'' if found['own_threshold'] else '*'}",
                 )

@@ -12,6 +12,9 @@ from transa.choices import Split, Ties
 from transa.cli.options import IgnoreMemory, Json, Largest, Limit, NoLoopPrior, Overwrite, Run, Threads, add_command
 from transa.cli.output import emit_json, note, note_compiling, progress_bar, table
 
+#: The column of the baseline's MRR.
+POPULAR = "by pop."
+
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
@@ -142,16 +145,25 @@ def _show(report: dict[str, Any], places: tuple[int, ...], top: int) -> None:
         hits = (f"{found[f'hits@{k}']:.1%}" for k in places)
         return (f"{found['mr']:,.1f}", f"{found['mrr']:.3f}", *hits, *(f"{found[name]:,.3g}" for name in more))
 
+    def popular(found: dict[str, Any], side: str) -> str:
+        return f"{found['popularity'][side]['filtered']['mrr']:.3f}"
+
     def sides(title: str, found: dict[str, Any]) -> None:
         rows = [
             (side, kind, *line(found[side][kind], "median", "amri"))
             for side in ("both", "head", "tail")
             for kind in ("raw", "filtered")
         ]
+        rows += [
+            (side, "popularity", *line(found["popularity"][side]["filtered"], "median", "amri"))
+            for side in ("both", "head", "tail")
+            if "popularity" in found
+        ]
         table(title, ("", "", *measures, "median", "AMRI"), rows)
 
     ranked = f"{report['split']}, {report['n']:,} triples{of}, {report['ties']} ranks"
     sides(f"Link prediction with {report['model']} ({ranked})", report)
+    typer.echo("popularity: filtered ranks by how often an entity stands on that side of the relation in train.")
     prior = report["loop_prior"]
     if prior:
         barred = f"in {prior['relations']:,} of {prior['of']:,} relations an entity is no answer to itself"
@@ -165,9 +177,9 @@ def _show(report: dict[str, Any], places: tuple[int, ...], top: int) -> None:
         table("95 % intervals (both sides, filtered)", ("", ""), shown)
     table(
         "Categories (filtered)",
-        ("category", "n", "side", *measures),
+        ("category", "n", "side", *measures, POPULAR),
         [
-            (category, found["n"], side, *line(found[side]["filtered"]))
+            (category, found["n"], side, *line(found[side]["filtered"]), popular(found, side))
             for category, found in report["categories"].items()
             for side in ("head", "tail")
         ],
@@ -181,8 +193,8 @@ def _show(report: dict[str, Any], places: tuple[int, ...], top: int) -> None:
         )
         table(
             f"Relations (both sides, filtered{rest})",
-            ("relation", "n", *measures),
-            [(name, found["n"], *line(found["both"]["filtered"])) for name, found in largest],
+            ("relation", "n", *measures, POPULAR),
+            [(name, found["n"], *line(found["both"]["filtered"]), popular(found, "both")) for name, found in largest],
         )
     typer.echo(
         f"{report['queries']:,} distinct queries against {report['entities']:,} entities in {report['seconds']:.1f} s; "

@@ -74,7 +74,7 @@ def predict(
         note(*_skips(skipped, "questions"))
     note_compiling("best_answers", model.model_, len(questions))
     answers = model.answer(questions, top=top, new_only=new_only, in_range=in_range, loop_prior=not no_loop_prior)
-    notes = model.trained_.notes
+    notes = (*model.trained_.notes, *dict.fromkeys(found.note for each in answers for found in each if found.note))
     note(*notes)
     left = f"no answer is left{' that is new' if new_only else ''}{' in range' if in_range else ''}"
     note(*(f"{each.table().title}: {left}" for each in answers if not each))
@@ -120,7 +120,7 @@ def check(
         raise InputError(str(error), path=file) from None
     note(*_skips(skipped, "triples"))
     checked = check_ids(model.trained_, ids)
-    notes = (*model.trained_.notes, *checked.notes)
+    notes = (*model.trained_.notes_on_checks, *checked.notes)
     note(*notes)
     below = [] if fail_below is None else checked.below(fail_below)
     deliver(
@@ -175,7 +175,6 @@ def discover(
                 callback=callback,
                 loop_prior=not no_loop_prior,
             )
-        note("among all triples that could be made far more are false than the probabilities assume; the order counts")
     notes = (*model.trained_.notes, *found.notes)
     note(*notes)
     if not len(found):

@@ -251,6 +251,13 @@ class KnowledgeGraph:
         chosen = [self.positives(split) for split in (splits or SPLITS)]
         return KnownFacts(np.concatenate(chosen), len(self.entities), len(self.relations))
 
+    def denied(self) -> KnownFacts:
+        """Index the triples that are labelled false, in any split."""
+        from transa.data.facts import KnownFacts
+
+        rows = [self.triples(split)[labels == -1] for split in SPLITS if (labels := self.labels(split)) is not None]
+        return KnownFacts(np.concatenate([_no_triples(), *rows]), len(self.entities), len(self.relations))
+
     @cached_property
     def training_facts(self) -> KnownFacts:
         """The index of the training triples, which corruption rejects."""

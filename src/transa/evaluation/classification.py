@@ -50,6 +50,10 @@ class Classification:
         Which triples are loops that the loop prior bars: decided to be false, with probability 0.
     probabilities
         The probability that a triple is true, from its margin; None without calibration.
+    shares
+        The share of true triples of each relation that has validation triples, there, by its id.
+    global_share
+        The share over all validation triples.
     thresholds
         The threshold of each relation that has validation triples, by its id.
     global_threshold
@@ -76,6 +80,8 @@ class Classification:
     barred: npt.NDArray[np.bool_]
     decisions: Labels
     probabilities: npt.NDArray[np.float64] | None
+    shares: dict[int, float]
+    global_share: float
     thresholds: dict[int, float]
     global_threshold: float
     sampled: bool
@@ -90,12 +96,18 @@ class Classification:
     @cached_property
     def margins(self) -> npt.NDArray[np.float64]:
         """Threshold - score: above 0 if a triple is classified as true; minus infinity for a barred loop."""
-        margins = _row_thresholds(self.triples, self.thresholds, self.global_threshold) - self.scores
+        margins = _row_values(self.triples, self.thresholds, self.global_threshold) - self.scores
         return np.where(self.barred, -np.inf, margins)
+
+    @cached_property
+    def by_share(self) -> npt.NDArray[np.bool_]:
+        """What one would decide without a model: true where at least half of the relation's validation triples are."""
+        return _row_values(self.triples, self.shares, self.global_share) >= 0.5
 
     def summary(self) -> dict[str, Any]:
         """Return all measures as fractions, over all triples and for each relation; an undefined measure is None.
 
+        ``by_share`` is the accuracy without a model, by the share of true triples that the relation has in valid.
         AUC and average precision over all relations use margins, since scores of two relations do not compare.
         """
         relations: dict[str, Any] = {}
@@ -122,6 +134,7 @@ class Classification:
         labels, margins = self.labels[rows], self.margins[rows]
         return {
             **decision_measures(labels, self.decisions[rows]),
+            "by_share": float(((labels == 1) == self.by_share[rows]).mean()) if len(rows) else None,
             "auc": roc_auc(labels, margins),
             "average_precision": average_precision(labels, margins),
             "n": len(rows),
@@ -156,7 +169,7 @@ class Classification:
                 "tail": self.entities.keys.take(pa.array(tails)),
                 "label": pa.array(self.labels),
                 "score": pa.array(self.scores),
-                "threshold": pa.array(_row_thresholds(self.triples, self.thresholds, self.global_threshold)),
+                "threshold": pa.array(_row_values(self.triples, self.thresholds, self.global_threshold)),
                 "decision": pa.array(self.decisions),
                 "probability": pa.nulls(len(self.triples), pa.float64())
                 if self.probabilities is None
@@ -206,12 +219,12 @@ def classify(
     thresholds, fallback = best_thresholds(fitted.triples, fitted_scores, fitted.labels)
     calibrator = None
     if kind is not None:
-        margins = _row_thresholds(fitted.triples, thresholds, fallback) - fitted_scores
+        margins = _row_values(fitted.triples, thresholds, fallback) - fitted_scores
         calibrator = kind.fit(margins, fitted.labels)
     whole = valid if split == "valid" else LabelledTriples.of(graph, split, seed)
     part = whole if limit is None else whole.sample(limit, seed)
     scores, barred = finite_scores(model, part.triples), barred_triples(model, part.triples)
-    margins = _row_thresholds(part.triples, thresholds, fallback) - scores
+    margins = _row_values(part.triples, thresholds, fallback) - scores
     return Classification(
         triples=part.triples,
         labels=part.labels,
@@ -219,6 +232,8 @@ def classify(
         barred=barred,
         decisions=np.where((margins > 0) & ~barred, 1, -1).astype(np.int8),
         probabilities=None if calibrator is None else np.where(barred, 0.0, calibrator.probability(margins)),
+        shares={relation: float((valid.labels[rows] == 1).mean()) for relation, rows in by_relation(valid.triples)},
+        global_share=float((valid.labels == 1).mean()),
         thresholds=thresholds,
         global_threshold=fallback,
         sampled=valid.sampled or whole.sampled,
@@ -293,7 +308,7 @@ def _note_of_loops(count: int) -> Iterator[str]:
         yield f"{count:,} triples from an entity to itself are called false: their relations have hardly any in train"
 
 
-def _row_thresholds(triples: Triples, own: dict[int, float], fallback: float) -> npt.NDArray[np.float64]:
+def _row_values(triples: Triples, own: dict[int, float], fallback: float) -> npt.NDArray[np.float64]:
     relations, place = np.unique(triples[:, 1], return_inverse=True)
     return np.array([own.get(relation, fallback) for relation in relations.tolist()], dtype=np.float64)[place]
 

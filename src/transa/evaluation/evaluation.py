@@ -20,6 +20,7 @@ from transa.data.statistics import unseen_rows
 from transa.errors import InputError
 from transa.evaluation.classification import check_sizes, finite_scores
 from transa.evaluation.link_prediction import HITS, LinkPrediction, Ties, link_prediction
+from transa.evaluation.popularity import by_popularity
 from transa.evaluation.queries import SIDES, Callback, Queries
 from transa.evaluation.ranking import Ranker
 from transa.models import Model
@@ -62,6 +63,11 @@ class Evaluation:
         return self.found.summary(filtered=filtered, ties=ties, hits=hits)
 
     @cached_property
+    def popularity(self) -> LinkPrediction:
+        """The same triples ranked without a model: by how often an entity stands on that side of the relation in train."""
+        return by_popularity(self.graph.training_facts, self.found.triples, _known(self.graph, self.known))
+
+    @cached_property
     def relation_categories(self) -> list[Category]:
         """The category of each relation, from the training triples."""
         return RelationStatistics.of(self.graph.training_facts).categories
@@ -75,7 +81,8 @@ class Evaluation:
         """Return everything as plain values: fractions, never percentages.
 
         ``report[side][kind][measure]`` is a measure, with both, head or tail as side and raw or filtered as kind. ``categories`` and
-        ``relations`` have the same for each category and relation. ``loop_prior`` tells in how many relations the loop prior bars
+        ``relations`` have the same for each category and relation. ``popularity`` beside it has the measures of the baseline
+        that ranks by popularity in train. ``loop_prior`` tells in how many relations the loop prior bars
         loops, and under ``without`` has the measures without it; it is None if no prior was used.
         """
         relations = self.found.triples[:, 1]
@@ -92,11 +99,13 @@ class Evaluation:
             "rescored": self.found.rescored,
             "loop_prior": self._loop_prior(ties, hits),
             **_sides(self.found, ties, hits),
+            "popularity": _sides(self.popularity, ties, hits),
             "estimate": self._estimate(ties, hits),
             "categories": {
                 category: {
                     "n": int((categories == category).sum()),
                     **_sides(self.found.take(categories == category), ties, hits),
+                    "popularity": _sides(self.popularity.take(categories == category), ties, hits),
                 }
                 for category in CATEGORIES
                 if (categories == category).any()
@@ -106,6 +115,7 @@ class Evaluation:
                     "n": len(rows),
                     "category": self.relation_categories[relation],
                     **_sides(self.found.take(rows), ties, hits),
+                    "popularity": _sides(self.popularity.take(rows), ties, hits),
                 }
                 for relation, rows in by_relation(self.found.triples)
             },

@@ -13,7 +13,7 @@ from transa.data.triple_table import TripleTable
 from transa.errors import InputError
 from transa.inference.results import Results, Table, figure
 from transa.inference.rows import Skipped, understood
-from transa.inference.trained import Trained
+from transa.inference.trained import Trained, state_of
 from transa.models.loop_prior import barred_triples
 from transa.readable import called
 
@@ -31,11 +31,13 @@ class Checked:
     decision
         What the model says; None, like threshold and probability, if the graph has no validation triples.
     probability
-        The probability that the triple is true.
+        If valid has labels, the probability that the triple is true where triples are mixed like these. Otherwise the probability
+        of the tail as an answer to (head, relation, ?), see `transa.inference.answer_chances`; of a known fact, as if it were new.
     known
         Whether the graph holds the triple, in any split.
     note
-        Why the triple is false whatever its score: it is a loop that the loop prior bars. None for all other triples.
+        Why the triple is false whatever its score (it is a loop that the loop prior bars), that the graph labels it false, or why it
+        has no probability. None for all other triples.
     head_name, relation_name, tail_name
         Readable names.
     """
@@ -93,7 +95,7 @@ class Checks(Results[Checked]):
 
     def table(self, *, full: bool = False) -> Table:
         """Return the triples as people read them; `full` shows IRIs in full."""
-        kinds = {"known" if each.known else "new" for each in self.checked}
+        kinds = {state_of(each) for each in self.checked}
         rows = [
             (
                 *each.names(full=full),
@@ -101,7 +103,7 @@ class Checks(Results[Checked]):
                 figure(each.threshold),
                 figure(each.probability, ".3f"),
                 "-" if each.decision is None else "true" if each.decision else "false",
-                *(["known" if each.known else "new"] if len(kinds) > 1 else []),
+                *([state_of(each)] if len(kinds) > 1 else []),
             )
             for each in self.checked
         ]
@@ -115,19 +117,18 @@ class Checks(Results[Checked]):
         return tuple(dict.fromkeys(each.note for each in self.checked if each.note is not None))
 
     def below(self, probability: float) -> list[Checked]:
-        """Return the triples whose probability is lower.
+        """Return the triples whose probability is lower, and those that have none for a reason of their own (their note).
 
         Raises
         ------
         InputError
-            If there are no probabilities, because the graph has no validation triples.
+            If there are no probabilities at all, because the graph has no validation triples.
         """
         if not 0 <= probability <= 1:
             raise InputError(f"expected a probability from 0 to 1, found {probability}")
-        chances = [(each, each.probability) for each in self.checked]
-        if any(chance is None for _, chance in chances):
+        if any(each.probability is None and each.note is None for each in self.checked):
             raise InputError("there are no probabilities: the graph has no validation triples")
-        return [each for each, chance in chances if chance is not None and chance < probability]
+        return [each for each in self.checked if each.probability is None or each.probability < probability]
 
 
 def check(trained: Trained, triples: Any) -> Checks:
@@ -149,10 +150,16 @@ def triple_ids(trained: Trained, table: TripleTable, *, skip_unknown: bool = Fal
     return np.array(found, dtype=np.int32).reshape(-1, 3), skipped
 
 
-def check_ids(trained: Trained, triples: Triples) -> Checks:
-    """Score triples given by id, and decide which are true."""
+def check_ids(trained: Trained, triples: Triples, *, as_answers: bool = False) -> Checks:
+    """Score triples given by id, and decide which are true; with `as_answers`, their probabilities never come from labels."""
     scores = trained.scores(triples)
-    probabilities = trained.probabilities(triples[:, 1], scores)
+    notes = trained.note_on(triples)
+    probabilities: list[float | None]
+    if trained.confidence is None or trained.confidence.calibrator is None or as_answers:
+        probabilities = trained.probabilities("tail", triples)
+    else:
+        classified = trained.confidence.classified(triples[:, 1], scores)
+        probabilities = [None if note else chance for chance, note in zip(classified, notes, strict=True)]
     known = trained.facts.contains(triples).tolist() if len(triples) else []
     confidence = trained.confidence
     thresholds = [None] * len(triples) if confidence is None else confidence.threshold(triples[:, 1]).tolist()
@@ -160,11 +167,11 @@ def check_ids(trained: Trained, triples: Triples) -> Checks:
     checked = [
         Checked(
             *(entities[head], relations[relation], entities[tail], score, threshold),
-            *(None if threshold is None else score < threshold, probability, held, None),
+            *(None if threshold is None else score < threshold, probability, held, note),
             *(entities.name(head), relations.name(relation), entities.name(tail)),
         )
-        for (head, relation, tail), score, threshold, probability, held in zip(
-            triples.tolist(), scores.tolist(), thresholds, probabilities, known, strict=True
+        for (head, relation, tail), score, threshold, probability, held, note in zip(
+            triples.tolist(), scores.tolist(), thresholds, probabilities, known, notes, strict=True
         )
     ]
     for row in np.flatnonzero(barred_triples(trained.model, triples)).tolist():

@@ -1,4 +1,4 @@
-"""From scores to probabilities: thresholds and a calibration, fitted to the validation split and kept in the run folder."""
+"""From scores to decisions and probabilities: what is learned from the validation split and kept in the run folder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,12 @@ from transa.data import KnowledgeGraph
 from transa.data.graph import Triples
 from transa.errors import InputError
 from transa.evaluation import Calibrator, classify
-from transa.models import Model
-from transa.training import RunFolder
+from transa.evaluation.calibration import best_calibrator
+from transa.inference.answer_chances import AnswerChances
+from transa.inference.held_out_questions import learn
+
+if TYPE_CHECKING:
+    from transa.inference.trained import Trained
 
 #: The file of a run folder that keeps them.
 FILE = "calibration.json"
@@ -24,7 +28,7 @@ FILE = "calibration.json"
 
 @dataclass(frozen=True)
 class Confidence:
-    """A threshold for each relation, and the probability that belongs to a margin (threshold - score).
+    """A threshold for each relation, and the probabilities of answers.
 
     Attributes
     ----------
@@ -32,40 +36,50 @@ class Confidence:
         By the id of the relation, for relations with validation triples.
     global_threshold
         For all other relations.
+    answers
+        The probability that an answer to a question is true.
     calibrator
-        Turns margins into probabilities.
-    sampled
-        Whether false triples had to be drawn, because valid has no labels.
+        If valid has labels: the probability that belongs to a margin (threshold - score) among triples mixed like these. None if
+        false triples had to be drawn.
+    labelled
+        How many labelled triples of valid the calibrator was fitted to.
     """
 
     thresholds: dict[int, float]
     global_threshold: float
-    calibrator: Calibrator
-    sampled: bool
+    answers: AnswerChances
+    calibrator: Calibrator | None
+    labelled: int
 
     @classmethod
-    def fit(cls, model: Model, graph: KnowledgeGraph, seed: int = 0) -> Confidence:
-        """Fit thresholds and a calibration to the validation split, as `transa classify` does."""
-        found = classify(model, graph, "valid", seed=seed)
-        assert found.calibrator is not None  # noqa: S101
-        return cls(found.thresholds, found.global_threshold, found.calibrator, found.sampled)
+    def fit(cls, trained: Trained) -> Confidence:
+        """Fit thresholds to the validation split as `transa classify` does, and learn the probabilities of answers."""
+        found = classify(trained.model, trained.graph, "valid", calibration=None)
+        calibrator, rows = None, ~found.barred
+        if not found.sampled and rows.any():
+            calibrator = best_calibrator(found.margins[rows], found.labels[rows])
+        return cls(found.thresholds, found.global_threshold, learn(trained), calibrator, int(rows.sum()))
 
     def threshold(self, relations: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return the threshold of each relation."""
         return np.array([self.thresholds.get(int(relation), self.global_threshold) for relation in relations], float)
 
-    def probability(self, relations: npt.NDArray[Any], scores: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Return the probability that triples of these relations and scores are true."""
+    def classified(self, relations: npt.NDArray[Any], scores: npt.NDArray[Any]) -> list[float]:
+        """Return the probability that triples of these relations and scores are true, where they are mixed like those of valid."""
+        assert self.calibrator is not None  # noqa: S101
         margins = np.nan_to_num(self.threshold(relations) - scores, neginf=-1e300, posinf=1e300)
-        return self.calibrator.probability(margins)
+        edge = 1 / (self.labelled + 2)  # of n triples, none says that the next is impossible
+        found: list[float] = np.clip(self.calibrator.probability(margins), edge, 1 - edge).tolist()
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {
             "thresholds": {str(relation): threshold for relation, threshold in self.thresholds.items()},
             "global_threshold": self.global_threshold,
-            "calibrator": self.calibrator.to_dict(),
-            "sampled": self.sampled,
+            "answers": self.answers.to_dict(),
+            "calibrator": None if self.calibrator is None else self.calibrator.to_dict(),
+            "labelled": self.labelled,
         }
 
     @classmethod
@@ -76,33 +90,31 @@ class Confidence:
             elsewhere = float(values["global_threshold"])
             if not np.isfinite([*thresholds.values(), elsewhere]).all():
                 raise ValueError("a threshold is NaN or infinite")
-            calibrator = Calibrator.from_dict(values["calibrator"])
-            return cls(thresholds, elsewhere, calibrator, bool(values["sampled"]))
+            given = values["calibrator"]
+            calibrator = None if given is None else Calibrator.from_dict(given)
+            answers = AnswerChances.from_dict(values["answers"])
+            return cls(thresholds, elsewhere, answers, calibrator, int(values["labelled"]))
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(f"not a calibration ({error})") from None
 
     @classmethod
-    def of_run(cls, folder: RunFolder, model: Model, graph: KnowledgeGraph, fingerprint: str) -> Confidence:
-        """Return the calibration that a run folder keeps, or fit one and keep it there.
+    def of_run(cls, trained: Trained) -> Confidence:
+        """Return the calibration that the run folder of a trained model keeps, or fit one and keep it there.
 
-        A kept one that is damaged, or was fitted to other weights or other validation triples, is fitted again. If the folder cannot
-        be written, nothing is kept.
-
-        Parameters
-        ----------
-        folder
-            The run.
-        model, graph, fingerprint
-            What the run holds, and the checksum of its tables (`Trained.fingerprint`).
+        A kept one that is damaged, or was fitted to other weights or other validation triples, is fitted again. If there is no folder
+        or it cannot be written, nothing is kept.
         """
-        origin = _origin(fingerprint, graph)
+        folder = trained.folder
+        if folder is None:
+            return cls.fit(trained)
+        origin = _origin(trained.fingerprint, trained.graph)
         try:
             kept = folder.read_json(FILE)
             if kept.get("origin") == origin:
                 return cls.from_dict(kept)
         except InputError:
             pass
-        found = cls.fit(model, graph)
+        found = cls.fit(trained)
         with suppress(InputError):
             folder.write_json(FILE, {"origin": origin, **found.to_dict()})
         return found

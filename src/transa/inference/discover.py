@@ -18,9 +18,9 @@ import numpy.typing as npt
 from transa.data.facts import distinct
 from transa.data.graph import Triples
 from transa.errors import InputError
-from transa.evaluation.ranking import Ranker
+from transa.inference.answer_chances import answered, candidates_of, new_only
 from transa.inference.check import Checks, check_ids
-from transa.inference.search import best, restricted
+from transa.inference.search import best_in_range
 from transa.inference.trained import Trained
 from transa.storage import atomic_file, check_regular, writing
 
@@ -30,7 +30,7 @@ LOOPS = 0.5
 #: Heads that are searched at a time; progress is reported after each part.
 PART = 2048
 
-#: A triple and its score: head, relation, tail (ids), score.
+#: A triple and how plausible it is, by log-odds or else by margin: head, relation, tail (ids), plausibility.
 Found = tuple[int, int, int, float]
 
 
@@ -54,11 +54,11 @@ def discover(
     callback: Callable[[int], None] | None = None,
     loop_prior: bool = True,
 ) -> Checks:
-    """Return the most probable facts that the graph does not hold, the most probable first.
+    """Return the most probable facts that the graph neither holds nor labels false, the most probable first.
 
-    Facts of equal probability are ordered by margin (threshold - score). A triple from an entity to itself counts only if most training
-    triples of the relation are such loops: an entity's vector is nearest to itself, so that a few loops in train would make all
-    discoveries loops.
+    Without validation triples, they are ordered by margin (`Trained.margins`). A triple from an entity to itself counts only if most
+    training triples of the relation are such loops: an entity's vector is nearest to itself, so that a few loops in train would make
+    all discoveries loops.
 
     Parameters
     ----------
@@ -87,23 +87,23 @@ def discover(
     kept = Kept(top, each, each_head)
     finished = None if parts is None else FinishedParts(parts, trained, kept)
     found: list[Found] = []
-    for relation, heads, candidates in _parts(trained, chosen):
+    for relation, heads in _parts(trained, chosen):
         part = f"{relation}:{heads[0]}"
         some = None if finished is None else finished.get(part)
         if some is None:
-            some = _best_of_part(trained, relation, heads, candidates, kept)
+            some = _best_of_part(trained, relation, heads, kept)
             if finished is not None:
                 finished.add(part, some)
-        found = _best_of(trained, found + some, kept)
+        found = _best_of(found + some, kept)
         if callback is not None:
             callback(len(heads))
-    return check_ids(trained, _triples(found[:top]))
+    return check_ids(trained, _triples(found[:top]), as_answers=True)
 
 
 def pairs(trained: Trained, relations: Sequence[str] | None = None) -> int:
     """Return the number of (head, relation) pairs that `discover` searches."""
     chosen = None if relations is None else {trained.relations.id(name) for name in relations}
-    return sum(len(heads) for _, heads, _ in _parts(trained, chosen))
+    return sum(len(heads) for _, heads in _parts(trained, chosen))
 
 
 def doubtful(
@@ -118,61 +118,53 @@ def doubtful(
         triples = triples[np.isin(triples[:, 1], [trained.relations.id(name) for name in relations])]
     margins = trained.margins(triples, trained.scores(triples))
     triples = triples[np.argsort(margins, kind="stable")]
-    return check_ids(trained, triples[_first_of_each(triples[:, 0], each_head)][:top])
+    return check_ids(trained, triples[_first_of_each(triples[:, 0], each_head)][:top], as_answers=True)
 
 
-def _parts(
-    trained: Trained, chosen: set[int] | None
-) -> Iterator[tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int32]]]:
-    """Yield each relation with its tails and some of its heads, until all heads have come."""
+def _parts(trained: Trained, chosen: set[int] | None) -> Iterator[tuple[int, npt.NDArray[np.int32]]]:
+    """Yield each relation with some of its heads, until all heads have come."""
     train = trained.graph.train
     order = np.argsort(train[:, 1], kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(train[order, 1])) + 1):
         relation = int(train[rows[0], 1])
         if chosen is None or relation in chosen:
-            heads, tails = np.unique(train[rows, 0]), np.unique(train[rows, 2])
+            heads = np.unique(train[rows, 0])
             for begin in range(0, len(heads), PART):
-                yield relation, heads[begin : begin + PART], tails
+                yield relation, heads[begin : begin + PART]
 
 
 def _best_of_part(
     trained: Trained,
     relation: int,
     heads: npt.NDArray[np.int32],
-    tails: npt.NDArray[np.int32],
     kept: Kept,
 ) -> list[Found]:
-    entities = np.union1d(heads, tails)
-    ranker = Ranker(restricted(trained.model, entities, relation))
-    no_tails = np.flatnonzero(~np.isin(entities, tails))
-    loops = trained.answers_itself(relation, LOOPS)
-    places = np.searchsorted(entities, heads)
-    left_out = []
-    for head, place in zip(heads.tolist(), places.tolist(), strict=True):
-        tails_known = trained.facts.tails_of(head, relation)
-        known = np.searchsorted(entities, tails_known[np.isin(tails_known, entities)])
-        left_out.append(np.unique(np.concatenate([no_tails, known, [] if loops else [place]]).astype(np.int32)))
-    number = min(kept.each, len(entities))
-    answers, scores = best(ranker, "tail", places, np.zeros(len(heads), np.int64), number, left_out)
-    rows, columns = np.nonzero(answers >= 0)
-    ids = zip(
-        heads[rows].tolist(), entities[answers[rows, columns]].tolist(), scores[rows, columns].tolist(), strict=True
-    )
-    found = [(head, relation, tail, score) for head, tail, score in ids]
-    if trained.model.directional:  # thresholds and margins are those of both directions
-        whole = trained.scores(_triples(found)).tolist()
-        found = [(*triple[:3], score) for triple, score in zip(found, whole, strict=True)]
-    return _best_of(trained, found, kept)
+    relations = np.full(len(heads), relation)
+    left_out = new_only(trained, "tail", heads, relations, (trained.facts, trained.denied), LOOPS)
+    answers, scores = best_in_range(trained, "tail", heads, relation, max(kept.each, 2), left_out)
+    rows, columns = np.nonzero(answers[:, : kept.each] >= 0)
+    if not len(rows):
+        return []
+    triples = answered("tail", heads[rows], relations[rows], answers[rows, columns])
+    confidence = trained.confidence
+    if confidence is None:
+        plausible = trained.margins(triples, trained.scores(triples))
+    else:
+        rivals = answers[rows, :2], scores[rows, :2]
+        candidates = candidates_of(trained, "tail", triples, scores[rows, columns], rivals, trained.facts)
+        plausible = confidence.answers.logits(candidates)
+        plausible[np.isnan(plausible)] = -1e300
+        plausible[~trained.seen[0][triples[:, [0, 2]]].all(axis=1)] = -1e300
+    found = zip(*triples.T.tolist(), plausible.tolist(), strict=True)
+    return _best_of([(h, r, t, value) for h, r, t, value in found], kept)
 
 
-def _best_of(trained: Trained, found: list[Found], kept: Kept) -> list[Found]:
+def _best_of(found: list[Found], kept: Kept) -> list[Found]:
     """Return the best facts: `top` of them, or all that may still be among these once each head has only so many."""
-    if not found:
-        return found
-    scores, triples = np.array([row[3] for row in found]), _triples(found)
-    order = np.argsort(-trained.margins(triples, scores), kind="stable")
-    order = order[_first_of_each(triples[order, 0], kept.each_head)]
-    return [found[row] for row in (order[: kept.top] if kept.each_head is None else order).tolist()]
+    ordered = sorted(found, key=lambda row: -row[3])
+    if kept.each_head is None or not ordered:
+        return ordered[: kept.top]
+    return [ordered[row] for row in _first_of_each(_triples(ordered)[:, 0], kept.each_head).tolist()]
 
 
 def _first_of_each(heads: npt.NDArray[np.int32], number: int | None) -> npt.NDArray[np.int64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from transa.inference.results import Table, figure
+from transa.inference.trained import FALSE, state_of
 from transa.readable import called, listed
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def sentence_of(found: Explanation) -> str:
     """Return what the graph and the model say of a triple, and the best reasons."""
     triple = found.triple
     fact = f"{triple.head_name} —{triple.relation_name}→ {triple.tail_name}"
-    held = f"is a fact of {listed(list(found.splits))}" if found.splits else "is not in the graph"
+    held = f"is {_where(found)}" if not found.splits else f"is a fact of {listed(list(found.splits))}"
     rank = f"rank {_rank(found):g} of {found.entities:,}"
     if triple.decision is None or triple.probability is None:
         said = f"and the model gives it {rank}"
@@ -29,11 +30,18 @@ def sentence_of(found: Explanation) -> str:
         said = f"and the model calls it {'true' if triple.decision else 'false'}"
         said += f" (probability {triple.probability:.2f}, {rank})"
     reasons = _reasons(found)
-    if triple.note is not None:
+    if triple.note not in (None, FALSE):
         return f"{fact} {held}, {said}: {triple.note}."
     if not reasons:
         return f"{fact} {held}, {said}; no similar entity has this fact, and no short path leads from one to the other."
     return f"{fact} {held}, {said}{', although' if triple.decision is False else ':'} {'; '.join(reasons)}."
+
+
+def _where(found: Explanation) -> str:
+    """Say where the graph holds a triple, if it does."""
+    if found.splits:
+        return f"in {listed(list(found.splits))}"
+    return FALSE if found.triple.note == FALSE else "not in the graph"
 
 
 def _rank(found: Explanation) -> float:
@@ -107,13 +115,12 @@ def _similar(title: str, some: tuple[Similar, ...], full: bool) -> Table:
 
 def _figures(found: Explanation) -> Table:
     triple = found.triple
-    where = f"in {listed(list(found.splits))}" if found.splits else "not in the graph"
-    rows: list[tuple[str, str]] = [("the graph", where), ("score", figure(triple.score))]
+    rows: list[tuple[str, str]] = [("the graph", _where(found)), ("score", figure(triple.score))]
     if triple.threshold is not None and triple.probability is not None:
         said = "true" if triple.decision else "false"
         rows += [("threshold", f"{triple.threshold:.4g}: {said}"), ("probability", f"{triple.probability:.3f}")]
-    if triple.note is not None:
-        rows.append(("loop prior", triple.note))
+    if triple.note is not None and triple.note != FALSE:
+        rows.append(("note", triple.note))
     for side, rank in (("head", found.head_rank), ("tail", found.tail_rank)):
         rows.append((f"rank of the {side}", f"{rank.raw:g}; {rank.filtered:g} without other known facts"))
     if found.without is not None:
@@ -129,7 +136,7 @@ def _answers(found: Explanation, full: bool) -> Table:
     if found.without is not None:
         answers[f"by {found.without.norm}"] = found.without.answers
     shown = [
-        [f"{called(each.key, each.name, full=full)}{'' if each.known else ' (new)'}" for each in some]
+        [f"{called(each.key, each.name, full=full)}{'' if each.known else f' ({state_of(each)})'}" for each in some]
         for some in answers.values()
     ]
     asked = f"({head}, {relation}, ?)" if found.side == "tail" else f"(?, {relation}, {tail})"

@@ -20,7 +20,7 @@ from transa.data.triple_table import TripleTable
 from transa.errors import InputError
 from transa.inference.likeness import notes_on_case, notes_on_likeness
 from transa.inference.placement import grown_model, settle
-from transa.inference.trained import Trained
+from transa.inference.trained import EXTENSION, Trained
 from transa.models import Model
 from transa.training import Options, Progress, Recipe, RunFolder, Trainer
 from transa.training.engine import training_graph
@@ -118,12 +118,14 @@ def extend(
         model = _refine(trained, model, graph, recipe, refine, options, folder, callback)
     elif folder is not None:
         _keep(folder, model, graph, recipe)
+    loose = () if refine else loose_entities(graph, old, trained.loose)
     if folder is not None:
         source = None if trained.folder is None else str(trained.folder.path)
         record = {"from": source, "new_entities": len(graph.entities) - old, "triples": len(added), "steps": steps}
-        folder.write_json("extension.json", {**record, "refine": refine, "losses": losses})
+        kept = {**record, "refine": refine, "losses": losses, "loose": [graph.entities[each] for each in loose]}
+        folder.write_json(EXTENSION, kept)
     return Extended(
-        Trained(model, graph, recipe, folder),
+        Trained(model, graph, recipe, folder, loose=loose),
         tuple(graph.entities[each] for each in range(old, len(graph.entities))),
         len(added),
         repeated,
@@ -168,6 +170,19 @@ def grow_graph(trained: Trained, triples: Any) -> tuple[KnowledgeGraph, Triples,
     if not len(added):
         raise InputError("there is nothing to add: the graph holds all of these triples")
     return replace(grown, train=np.concatenate([graph.train, added])), added, len(rows) - len(added), notes
+
+
+def loose_entities(graph: KnowledgeGraph, old: int, before: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """Return the entities from id `old` on, and of those loose before, that no path of training triples links to any other entity."""
+    linked = np.arange(len(graph.entities)) < old
+    linked[list(before)] = False
+    ends = graph.train[:, [0, 2]]
+    ends = ends[~linked[ends].all(axis=1)]
+    while True:
+        reached = ends[linked[ends].any(axis=1)]
+        if linked[reached].all():
+            return tuple(np.flatnonzero(~linked).tolist())
+        linked[reached] = True
 
 
 def _appended(vocabulary: Vocabulary, new: list[str]) -> Vocabulary:

@@ -17,8 +17,8 @@ from transa.errors import InputError
 from transa.evaluation.queries import Side
 from transa.inference.results import Results, Table, figure
 from transa.inference.rows import Skipped, understood
-from transa.inference.search import best
-from transa.inference.trained import Trained
+from transa.inference.search import best, outside_of
+from transa.inference.trained import Trained, state_of
 from transa.models.loop_prior import barred_triples
 from transa.readable import called
 
@@ -39,7 +39,10 @@ class Prediction:
     known
         Whether the graph holds the triple, in any split.
     probability
-        The probability that the triple is true; None if the graph has no validation triples.
+        The probability that the triple is true as an answer to this question (`transa.inference.answer_chances`), of a known fact as
+        if it were new; None if the graph has no validation triples, or for the reason in `note`.
+    note
+        That the graph labels the triple false, or why there is no probability; otherwise None.
     place
         Its place among the answers, from 1.
     """
@@ -49,6 +52,7 @@ class Prediction:
     score: float
     known: bool
     probability: float | None = None
+    note: str | None = None
     place: int = 1
 
 
@@ -86,6 +90,7 @@ SCHEMA = pa.schema(
         ("score", pa.float64()),
         ("probability", pa.float64()),
         ("known", pa.bool_()),
+        ("note", pa.string()),
     ]
 )
 
@@ -112,7 +117,7 @@ class Answers(Results[Prediction]):
     named: Question | None = None
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return every answer as a full triple: head, relation, tail (keys), asked, place, name, score, probability, known."""
+        """Return every answer as a full triple: head, relation, tail (keys), asked, place, name, score, probability, known, note."""
         question = self.question
         return [
             {
@@ -123,6 +128,7 @@ class Answers(Results[Prediction]):
                 "score": found.score,
                 "probability": found.probability,
                 "known": found.known,
+                "note": found.note,
             }
             for found in self.predictions
         ]
@@ -134,7 +140,7 @@ class Answers(Results[Prediction]):
                 f"{found.place:,}",
                 called(found.key, found.name, full=full),
                 *(figure(found.score), figure(found.probability)),
-                "known" if found.known else "new",
+                state_of(found),
             )
             for found in self.predictions
         ]
@@ -208,27 +214,29 @@ def _entities(
 ) -> list[Answers]:
     fixed, relations = ids[:, 2 if side == "head" else 0], ids[:, 1]
     every = np.arange(trained.model.num_entities, dtype=np.int32)
-    facts = trained.facts
-    known = [
-        facts.heads_of(relation, entity) if side == "head" else facts.tails_of(entity, relation)
-        for entity, relation in zip(fixed.tolist(), relations.tolist(), strict=True)
-    ]
+    known, denied = (
+        [
+            facts.heads_of(relation, entity) if side == "head" else facts.tails_of(entity, relation)
+            for entity, relation in zip(fixed.tolist(), relations.tolist(), strict=True)
+        ]
+        for facts in (trained.facts, trained.denied)
+    )
     outside = {
-        each: np.setdiff1d(every, trained.range_of(each, side)) if in_range else every[:0]
-        for each in np.unique(relations).tolist()
+        each: outside_of(trained, side, each) if in_range else every[:0] for each in np.unique(relations).tolist()
     }
     left_out = []
-    for entity, relation, held in zip(fixed.tolist(), relations.tolist(), known, strict=True):
+    for entity, relation, held, false in zip(fixed.tolist(), relations.tolist(), known, denied, strict=True):
         itself = every[:0] if trained.answers_itself(relation) or entity in held else every[entity : entity + 1]
-        left_out.append(np.unique(np.concatenate([outside[relation], held if new_only else held[:0], itself])))
+        old = [held, false] if new_only else []
+        left_out.append(np.unique(np.concatenate([outside[relation], *old, itself])))
     answers, scores = best(trained.ranker, side, fixed, relations, min(top, len(every)), left_out)
+    row_of, place = np.nonzero(answers >= 0)
+    triples = ids[row_of].astype(np.int32)
+    triples[:, 0 if side == "head" else 2] = answers[row_of, place]
+    probabilities, notes = trained.probabilities(side, triples), trained.note_on(triples)
     found = []
     for row, entities in enumerate(answers):
-        kept = entities >= 0
-        triples = np.repeat(ids[row : row + 1], kept.sum(), axis=0).astype(np.int32)
-        triples[:, 0 if side == "head" else 2] = entities[kept]
-        whole = trained.scores(triples) if trained.model.directional else scores[row, kept]
-        probabilities = trained.probabilities(triples[:, 1], whole)
+        kept, mine = entities >= 0, slice(*np.searchsorted(row_of, (row, row + 1)).tolist())
         triple = [None if column == {"head": 0, "tail": 2}[side] else int(ids[row, column]) for column in range(3)]
         found.append(
             _answers(
@@ -237,7 +245,7 @@ def _entities(
                 trained.graph.entities,
                 entities[kept],
                 scores[row, kept],
-                probabilities,
+                list(zip(probabilities[mine], notes[mine], strict=True)),
                 set(known[row].tolist()),
             )
         )
@@ -251,15 +259,16 @@ def _relations(trained: Trained, ids: npt.NDArray[Any], top: int, new_only: bool
     known = trained.facts.contains(triples)
     scores = trained.scores(triples)
     order = np.argsort(-trained.margins(triples, scores), kind="stable")
+    old = known | trained.denied.contains(triples)
     barred = barred_triples(trained.model, triples)
     if ids[0] == ids[2]:
         barred |= ~known & ~np.array([trained.answers_itself(relation) for relation in range(len(triples))])
-    order = order[~(known[order] & new_only) & ~barred[order]]
+    order = order[~(old[order] & new_only) & ~barred[order]]
     chosen = order[:top]
-    probabilities = trained.probabilities(chosen, scores[chosen])
+    said = list(zip(trained.probabilities("tail", triples[chosen]), trained.note_on(triples[chosen]), strict=True))
     held = set(np.flatnonzero(known).tolist())
     triple = [int(ids[0]), None, int(ids[2])]
-    return _answers(trained, triple, trained.graph.relations, chosen, scores[chosen], probabilities, held)
+    return _answers(trained, triple, trained.graph.relations, chosen, scores[chosen], said, held)
 
 
 def _answers(
@@ -268,19 +277,19 @@ def _answers(
     names: Vocabulary,
     ids: npt.NDArray[Any],
     scores: npt.NDArray[np.float64],
-    probabilities: list[float | None],
+    said: list[tuple[float | None, str | None]],
     known: set[int],
 ) -> Answers:
     vocabularies = (trained.graph.entities, trained.graph.relations, trained.graph.entities)
     given = list(zip(vocabularies, triple, strict=True))
     keys = [None if each is None else vocabulary[each] for vocabulary, each in given]
     readable = [None if each is None else vocabulary.name(each) for vocabulary, each in given]
-    rows = zip(ids.tolist(), scores.tolist(), probabilities, strict=True)
+    rows = zip(ids.tolist(), scores.tolist(), said, strict=True)
     return Answers(
         Question(*keys),
         tuple(
-            Prediction(names[each], names.name(each), score, each in known, chance, place)
-            for place, (each, score, chance) in enumerate(rows, start=1)
+            Prediction(names[each], names.name(each), score, each in known, *both, place)
+            for place, (each, score, both) in enumerate(rows, start=1)
         ),
         Question(*readable),
     )

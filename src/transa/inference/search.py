@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ import numpy.typing as npt
 from transa.evaluation.queries import Queries, Side
 from transa.evaluation.ranking import Ranker
 from transa.models import Model, Rows
+
+if TYPE_CHECKING:
+    from transa.inference.trained import Trained
 
 #: How many ids one part of the questions may leave out.
 BUDGET = 1 << 23
@@ -66,6 +69,37 @@ def best(
         answers[rows, :found], scores[rows, :found] = ranker.best(queries, found, leave_out_known=left_out is not None)
         begin = end
     return answers, scores
+
+
+def outside_of(trained: Trained, side: Side, relation: int) -> npt.NDArray[np.int32]:
+    """Return the entities that do not stand on that side of a relation in train, sorted."""
+    every = np.arange(trained.model.num_entities, dtype=np.int32)
+    return np.setdiff1d(every, trained.range_of(relation, side), assume_unique=True)
+
+
+def best_in_range(
+    trained: Trained,
+    side: Side,
+    fixed: npt.NDArray[Any],
+    relation: int,
+    number: int,
+    left_out: Sequence[npt.NDArray[Any]],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return what `best` returns for questions of one relation, only with entities that stand on that side of it in train.
+
+    No other entity is scored, so this is fast where the relation has few.
+    """
+    inside = trained.range_of(relation, side)
+    entities = np.union1d(inside, fixed)
+    others = np.flatnonzero(~np.isin(entities, inside))
+    narrow = []
+    for ids in left_out:
+        places = np.searchsorted(entities, ids[np.isin(ids, entities)])
+        narrow.append(np.unique(np.concatenate([others, places]).astype(np.int32)))
+    ranker = Ranker(restricted(trained.model, entities, relation))
+    places = np.searchsorted(entities, fixed)
+    answers, scores = best(ranker, side, places, np.zeros(len(places), np.int64), number, narrow)
+    return np.where(answers >= 0, entities[answers], -1), scores
 
 
 def restricted(model: Model, entities: npt.NDArray[Any], relation: int) -> Model:

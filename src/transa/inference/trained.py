@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,10 @@ from transa.data.graph import SPLITS, Triples, required
 from transa.data.relations import by_relation, count_loops
 from transa.errors import InputError
 from transa.evaluation.classification import check_sizes, finite_scores
+from transa.evaluation.queries import Side
 from transa.evaluation.ranking import QuickRanker, Ranker
+from transa.inference.answer_chances import MEANING, Candidates, candidates_of, rivals_of
+from transa.inference.answer_counts import AnswerCounts
 from transa.inference.confidence import Confidence, margins
 from transa.inference.names import Names
 from transa.inference.paths import Adjacency
@@ -29,8 +32,30 @@ from transa.training import Recipe, RunFolder
 #: Below this share of loops among the training triples of a relation, an entity is no answer to itself.
 RARE = 0.1
 
+#: The file of a run folder that tells how a model was extended.
+EXTENSION = "extension.json"
+
+#: What we say of a triple that the graph labels false.
+FALSE = "labelled false in the graph"
 #: What we say where there can be no probabilities.
 NO_VALID = "the graph has no validation triples: there are scores, but no thresholds and no probabilities"
+
+
+class Marked(Protocol):
+    """A triple that may be known, and may have a note."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the graph holds it."""
+
+    @property
+    def note(self) -> str | None:
+        """What a reader must know."""
+
+
+def state_of(found: Marked) -> str:
+    """Return in a word what the graph says of a triple: known, false (it is labelled so) or new."""
+    return "known" if found.known else "false" if found.note == FALSE else "new"
 
 
 @dataclass(eq=False)
@@ -49,6 +74,8 @@ class Trained:
         The run that the model comes from, if there is one; its calibration is kept there.
     calibrated
         Whether to fit thresholds and probabilities, if the graph has validation triples.
+    loose
+        The ids of entities that were added to the model later and have no link to what it was trained on.
     loop_prior
         Whether an entity may be ruled out as an answer to itself, by the model's loop prior or since train has few loops.
     """
@@ -59,6 +86,7 @@ class Trained:
     folder: RunFolder | None = field(default=None, repr=False)
     calibrated: bool = field(default=True, repr=False)
     loop_prior: bool = field(default=True, repr=False)
+    loose: tuple[int, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         check_sizes(self.model, self.graph)
@@ -76,20 +104,25 @@ class Trained:
             If the folder holds no finished run, a run of another format, or damaged files.
         """
         folder = run if isinstance(run, RunFolder) else RunFolder(run)
-        return cls(folder.model(), folder.graph(), folder.recipe(), folder)
+        model, graph = folder.model(), folder.graph()
+        return cls(model, graph, folder.recipe(), folder, loose=_loose_of(folder, graph))
 
     def with_model(self, model: Model) -> Trained:
         """Return another model of the same entities, relations and facts, without a calibration."""
-        return self._sharing(Trained(model, self.graph, calibrated=False, loop_prior=self.loop_prior))
+        return self._sharing(Trained(model, self.graph, calibrated=False, loop_prior=self.loop_prior, loose=self.loose))
 
     @cached_property
     def without_loop_prior(self) -> Trained:
         """The same model without its loop prior, to which every entity may be an answer to itself."""
-        return self._sharing(Trained(self.model, self.graph, self.recipe, calibrated=self.calibrated, loop_prior=False))
+        other = Trained(
+            self.model, self.graph, self.recipe, calibrated=self.calibrated, loop_prior=False, loose=self.loose
+        )
+        return self._sharing(other)
 
     def _sharing(self, other: Trained) -> Trained:
         """Return another trained model of the same graph with what follows from the graph."""
-        other.entities, other.relations, other.facts = self.entities, self.relations, self.facts
+        other.entities, other.relations = self.entities, self.relations
+        other.facts, other.denied = self.facts, self.denied
         return other
 
     @cached_property
@@ -143,10 +176,57 @@ class Trained:
         """The training triples by entity."""
         return Adjacency.of(self.graph.train, len(self.graph.entities), len(self.graph.relations))
 
+    @cached_property
+    def denied(self) -> KnownFacts:
+        """The triples that the graph labels false."""
+        return self.graph.denied()
+
+    @cached_property
+    def seen(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Which entities and which relations the model was trained on; only for them there are probabilities."""
+        train, found = self.graph.train, []
+        for ids, size in ((train[:, [0, 2]], len(self.graph.entities)), (train[:, 1], len(self.graph.relations))):
+            found.append(np.bincount(ids.ravel(), minlength=size) > 0)
+        found[0][list(self.loose)] = False  # a list: an empty tuple would mean all
+        return found[0], found[1]
+
+    def unseen(self, triple: npt.NDArray[Any]) -> str | None:
+        """Say in words why there is no probability for a triple: the model was not trained on one of its parts. None if it was."""
+        head, relation, tail = triple.tolist()
+        if not self.seen[1][relation]:
+            return f"no probability: train has no triple of the relation {self.graph.relations[relation]}"
+        for entity in (head, tail):
+            if not self.seen[0][entity]:
+                why = (
+                    "is linked to nothing the model was trained on"
+                    if entity in self.loose
+                    else "has no training triple"
+                )
+                return f"no probability: {self.graph.entities[entity]} {why}"
+        return None
+
+    def note_on(self, triples: Triples) -> list[str | None]:
+        """Return for each triple what a reader must know: the graph labels it false, or the model was not trained on a part of it."""
+        false = self.denied.contains(triples).tolist() if len(triples) else []
+        return [FALSE if denied else self.unseen(triple) for triple, denied in zip(triples, false, strict=True)]
+
+    @cached_property
+    def answer_counts(self) -> AnswerCounts:
+        """How many answers questions have in train."""
+        return AnswerCounts(self.graph.training_facts)
+
     def range_of(self, relation: int, side: str) -> npt.NDArray[np.int32]:
         """Return the entities on one side of a relation in train, sorted."""
-        rows = self.graph.train[self.graph.train[:, 1] == relation]
+        order, borders = self._by_relation
+        rows = self.graph.train[order[borders[relation] : borders[relation + 1]]]
         return np.unique(rows[:, 2 if side == "tail" else 0])
+
+    @cached_property
+    def _by_relation(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The training triples in the order of their relations, and where each relation begins."""
+        relations = self.graph.train[:, 1]
+        order = np.argsort(relations, kind="stable")
+        return order, np.searchsorted(relations[order], np.arange(len(self.graph.relations) + 1))
 
     def loop_share(self, relation: int) -> float:
         """Return which share of the relation's training triples are loops: triples from an entity to itself."""
@@ -200,9 +280,7 @@ class Trained:
         if not len(self.graph.valid):
             return None, NO_VALID
         try:
-            if self.folder is not None:
-                return Confidence.of_run(self.folder, self.model, self.graph, self.fingerprint), ""
-            return Confidence.fit(self.model, self.graph), ""
+            return Confidence.of_run(self), ""
         except InputError as error:  # the graph is so full that no false triple can be drawn
             return None, f"there are no thresholds and no probabilities: {error}"
 
@@ -211,18 +289,24 @@ class Trained:
         """What a reader of the probabilities should know."""
         if self.confidence is None:
             return tuple(filter(None, (self._confidence[1],)))
-        if self.confidence.sampled:
-            return (
-                "probabilities hold where one triple is false for each true one, as in the drawn validation triples",
-            )
-        return ()
+        return (MEANING,)
+
+    @property
+    def notes_on_checks(self) -> tuple[str, ...]:
+        """The same for triples that are checked, whose probabilities come from labels if valid has some."""
+        if self.confidence is None or self.confidence.calibrator is None:
+            return self.notes
+        true = float(np.mean(self.graph.valid_labels == 1))
+        return (
+            f"probability: the share of true triples among labelled ones like this; of those in valid, {true:.0%} are true",
+        )
 
     def scores(self, triples: Triples) -> npt.NDArray[np.float64]:
         """Return the score of each triple: lower is more plausible. That of a directional model is the mean of both directions."""
         return finite_scores(self.model, triples)
 
     @cached_property
-    def _usual(self) -> npt.NDArray[np.float64]:
+    def usual(self) -> npt.NDArray[np.float64]:
         """Mean and standard deviation of the training scores of each relation."""
         usual = np.array([[0.0], [1.0]]).repeat(self.model.graph_relations, axis=1)
         scores = self.scores(self.graph.train)
@@ -232,13 +316,37 @@ class Trained:
 
     def margins(self, triples: Triples, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return how plausible triples are, comparable between relations: higher is more plausible, -infinity is a barred loop."""
-        usual = self._usual if self.confidence is None else np.empty((2, 0))
+        usual = self.usual if self.confidence is None else np.empty((2, 0))
         found = margins(self.confidence, triples, scores, usual)
         return np.where(barred_triples(self.model, triples), -np.inf, found)
 
-    def probabilities(self, relations: npt.NDArray[Any], scores: npt.NDArray[np.float64]) -> list[float | None]:
-        """Return the probability that each triple is true, None if there is no calibration."""
-        if self.confidence is None:
-            return [None] * len(scores)
-        found: list[float | None] = self.confidence.probability(relations, scores).tolist()
-        return found
+    def candidates(self, side: Side, triples: Triples) -> Candidates:
+        """Return what the probability of triples depends on, each as an answer to a question about this side."""
+        fixed = triples[:, 0 if side == "tail" else 2].astype(np.int64)
+        _, first, place = np.unique(
+            fixed * len(self.graph.relations) + triples[:, 1], return_index=True, return_inverse=True
+        )
+        ids, scores = rivals_of(self, side, fixed[first], triples[first, 1].astype(np.int64), (self.facts, self.denied))
+        asked = self.model.inverted(triples) if self.model.directional and side == "head" else triples
+        own = finite_scores(self.model, asked, one_way=self.model.directional)
+        return candidates_of(self, side, triples, own, (ids[place], scores[place]), self.facts)
+
+    def probabilities(self, side: Side, triples: Triples) -> list[float | None]:
+        """Return the probability of triples, each as an answer to a question about this side; a known fact as if it were new.
+
+        It is None if there is no calibration, if the model was not trained on a part of the triple, and if the graph labels it false.
+        """
+        if self.confidence is None or not len(triples):
+            return [None] * len(triples)
+        found = self.confidence.answers.probability(self.candidates(side, triples))
+        return [None if note else chance for chance, note in zip(found, self.note_on(triples), strict=True)]
+
+
+def _loose_of(folder: RunFolder, graph: KnowledgeGraph) -> tuple[int, ...]:
+    """Return the entities that a run folder says are linked to nothing the model was trained on."""
+    try:
+        keys = folder.read_json(EXTENSION).get("loose", []) if folder.holds(EXTENSION) else []
+    except InputError:
+        keys = []
+    known = [key for key in keys if isinstance(key, str) and key in graph.entities] if isinstance(keys, list) else []
+    return tuple(graph.entities.id(key) for key in known)
