@@ -128,7 +128,7 @@ def test_demo_shows_scores_new_facts_with_reasons_and_a_picture(
     assert result.code == 0
     assert "Hits@10" in result.out
     assert "Facts that the graph lacks" in result.out and "prob." in result.out
-    assert result.out.count(" is not in the graph, and the model calls it true (probability ") == 5
+    assert result.out.count(" is not in the graph, and the model gives it a probability of ") == 5
     assert (tmp_path / "runs" / "demo" / "training.png").read_bytes().startswith(b"\x89PNG")
     again = command("demo", "--json")  # a second time, over the first
     facts = json.loads(again.out)["new_facts"]

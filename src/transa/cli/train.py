@@ -194,7 +194,7 @@ def demo(
             each.head_name,
             each.relation_name,
             each.tail_name,
-            "-" if each.probability is None else f"{each.probability:.2f}",
+            "-" if each.probability is None else f"{each.probability:.3f}",
         )
         for each in new
     ]

@@ -24,17 +24,17 @@ def sentence_of(found: Explanation) -> str:
     fact = f"{triple.head_name} —{triple.relation_name}→ {triple.tail_name}"
     held = f"is {_where(found)}" if not found.splits else f"is a fact of {listed(list(found.splits))}"
     rank = f"rank {_rank(found):g} of {found.entities:,}"
-    if triple.decision is None or triple.probability is None:
+    if triple.probability is None:
         said = f"and the model gives it {rank}"
     else:
-        said = f"and the model calls it {'true' if triple.decision else 'false'}"
-        said += f" (probability {triple.probability:.2f}, {rank})"
+        said = f"and the model gives it a probability of {triple.probability:.3f} ({rank})"
+    doubted = triple.probability is not None and triple.probability < 0.5
     reasons = _reasons(found)
     if triple.note not in (None, FALSE):
         return f"{fact} {held}, {said}: {triple.note}."
     if not reasons:
         return f"{fact} {held}, {said}; no similar entity has this fact, and no short path leads from one to the other."
-    return f"{fact} {held}, {said}{', although' if triple.decision is False else ':'} {'; '.join(reasons)}."
+    return f"{fact} {held}, {said}{', although' if doubted else ':'} {'; '.join(reasons)}."
 
 
 def _where(found: Explanation) -> str:
