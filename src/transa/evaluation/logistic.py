@@ -20,8 +20,8 @@ RIDGE = 1.0
 #: Keeps chances a rounding error below 1.
 EXACT = 1 - 1e-12
 
-#: True rows in each step of the curve, and how much log-odds still rise where the curve is level, which keeps their order.
-STEP, TILT = 100, 1e-3
+#: How many steps a curve has at least, true rows in each, and how much log-odds still rise where the curve is level, which keeps their order.
+STEPS, STEP, TILT = 5, 100, 1e-3
 
 #: Parts of the cross-validation.
 FOLDS = 4
@@ -160,7 +160,7 @@ def _curve(
     step = (np.cumsum(labels[order]) - labels[order]) // STEP
     step = np.minimum(step, max(int(labels.sum()) // STEP - 1, 0))  # what is left over joins the last
     sizes = np.bincount(step, weights[order])
-    if len(sizes) < 2 or not sizes.all():
+    if len(sizes) < STEPS or not sizes.all():
         return ()
     places = np.bincount(step, weights[order] * logits[order]) / sizes
     shares = isotonic_regression(np.bincount(step, (weights * labels)[order]) / sizes, weights=sizes).x
