@@ -20,7 +20,7 @@ RIDGE = 1.0
 #: Keeps chances a rounding error below 1.
 EXACT = 1 - 1e-12
 
-#: How many steps a curve has at least, true rows in each, and how much log-odds still rise where the curve is level, which keeps their order.
+#: How many steps a curve has at least, true rows in each, and how much log-odds still rise where it is level, which keeps their order.
 STEPS, STEP, TILT = 5, 100, 1e-3
 
 #: Parts of the cross-validation.
