@@ -60,13 +60,13 @@ for line in sys.stdin:
     folder, arguments = json.loads(line)
     os.chdir(folder)
     sys.argv = ["transa", *arguments]
-    out, err, code = io.StringIO(), io.StringIO(), 0
+    out, err, code = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True), io.StringIO(), 0
     with redirect_stdout(out), redirect_stderr(err):
         try:
             main()
         except SystemExit as stop:
             code = stop.code or 0
-    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
+    print(json.dumps([code, out.buffer.getvalue().decode(), err.getvalue()]), flush=True)
 """
 CLIENT = """#!{python}
 import json, os, sys
