@@ -49,10 +49,10 @@ def test_the_report_has_both_sides_raw_and_filtered_categories_and_relations(com
 def test_the_tables_have_popularity_beside_the_model(command: Command, run: Path) -> None:
     report = json.loads(command("evaluate", run, "--json").out)
     shown = command("evaluate", run).out
-    assert "popularity: filtered ranks by how often an entity stands on that side of the relation in train" in shown
+    assert "popular: filtered ranks by how often an entity stands on that side of the relation in train" in shown
     found = report["popularity"]["both"]["filtered"]
     assert set(found) == MEASURES
-    (line,) = [line for line in shown.splitlines() if line.replace("│", " ").split()[:2] == ["both", "popularity"]]
+    (line,) = [line for line in shown.splitlines() if line.replace("│", " ").split()[:2] == ["both", "popular"]]
     assert f"{found['mrr']:.3f}" in line and f"{found['hits@10']:.1%}" in line
     for name, some in report["categories"].items():
         assert f"{some['popularity']['tail']['filtered']['mrr']:.3f}" in shown, name

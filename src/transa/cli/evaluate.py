@@ -13,7 +13,7 @@ from transa.cli.options import IgnoreMemory, Json, Largest, Limit, NoLoopPrior, 
 from transa.cli.output import emit_json, note, note_compiling, progress_bar, table
 
 #: The column of the baseline's MRR.
-POPULAR = "by pop."
+POPULAR = "popular"
 
 
 def register(app: typer.Typer) -> None:
@@ -154,16 +154,15 @@ def _show(report: dict[str, Any], places: tuple[int, ...], top: int) -> None:
             for side in ("both", "head", "tail")
             for kind in ("raw", "filtered")
         ]
+        baseline = found.get("popularity", {})
         rows += [
-            (side, "popularity", *line(found["popularity"][side]["filtered"], "median", "amri"))
-            for side in ("both", "head", "tail")
-            if "popularity" in found
+            (side, "popular", *line(measures["filtered"], "median", "amri")) for side, measures in baseline.items()
         ]
         table(title, ("", "", *measures, "median", "AMRI"), rows)
 
     ranked = f"{report['split']}, {report['n']:,} triples{of}, {report['ties']} ranks"
     sides(f"Link prediction with {report['model']} ({ranked})", report)
-    typer.echo("popularity: filtered ranks by how often an entity stands on that side of the relation in train.")
+    typer.echo("popular: filtered ranks by how often an entity stands on that side of the relation in train.")
     prior = report["loop_prior"]
     if prior:
         barred = f"in {prior['relations']:,} of {prior['of']:,} relations an entity is no answer to itself"
