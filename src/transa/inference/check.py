@@ -99,15 +99,16 @@ class Checks(Results[Checked]):
         rows = [
             (
                 *each.names(full=full),
+                figure(each.probability, ".3f"),
                 figure(each.score),
                 figure(each.threshold),
-                figure(each.probability, ".3f"),
                 "-" if each.decision is None else "true" if each.decision else "false",
                 *([state_of(each)] if len(kinds) > 1 else []),
             )
             for each in self.checked
         ]
-        header = ("head", "relation", "tail", "score", "threshold", "prob.", *([""] * len(kinds)))
+        states = [""] if len(kinds) > 1 else []
+        header = ("head", "relation", "tail", "prob.", "score", "threshold", "by score", *states)
         title = f"{len(self):,} triple{'s' if len(self) != 1 else ''}{f', {kinds.pop()}' if len(kinds) == 1 else ''}"
         return Table(title, header, tuple(rows))
 
