@@ -115,7 +115,7 @@ def check(
     note(*triples.notes)
     model = load_model(run)
     try:
-        ids, skipped = triple_ids(model.trained_, triples, skip_unknown=skip_unknown)
+        ids, skipped = triple_ids(model.trained_, triples.rows(), skip_unknown=skip_unknown)
     except InputError as error:
         raise InputError(str(error), path=file) from None
     note(*_skips(skipped, "triples"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -77,20 +77,10 @@ class TripleTable:
         """Collect rows of ``(head, relation, tail)`` or ``(head, relation, tail, label)``; names are turned into strings."""
         builder = TableBuilder()
         labels = array("b")
-        for number, row in enumerate(rows, start=1):
-            if isinstance(row, str | bytes | Mapping | Set) or not isinstance(row, Iterable):
-                raise InputError(f"expected 3 or 4 values, found {quote(row)}", line=number, unit="row")
-            row = tuple(row)
-            if len(row) not in (3, 4):
-                raise InputError(f"expected 3 or 4 values, found {len(row)}: {quote(row)}", line=number, unit="row")
-            try:
-                builder.add(*map(as_name, row[:3]))
-            except InputError as error:
-                raise InputError(str(error), line=number, unit="row") from None
-            if len(row) == 4:
-                if is_missing(row[3]) or row[3] not in (1, -1, "1", "-1"):
-                    raise InputError(f"expected the label 1 or -1, found {quote(row[3])}", line=number, unit="row")
-                labels.append(int(row[3]))
+        for number, (names, label) in enumerate(_named(rows), start=1):
+            builder.add(*names)
+            if label is not None:
+                labels.append(label)
             if len(labels) not in (0, number):
                 raise InputError("labelled and unlabelled rows are mixed", line=number, unit="row")
         return builder.table(labels=np.array(labels, dtype=np.int8) if labels else None)
@@ -135,6 +125,31 @@ class TripleTable:
         )
         labels = None if self.labels is None else self.labels[kept]
         return replace(self, heads=heads, relations=relations, tails=tails, labels=labels, confidence=None)
+
+
+def rows_of(source: Any) -> list[tuple[str, str, str]]:
+    """Return heads, relations and tails of triples as Python code holds them (`TripleTable.of`); labels are ignored.
+
+    A list of rows does not become a table for it: Arrow would load pandas.
+    """
+    return [names for names, _ in _named(source)] if isinstance(source, list | tuple) else TripleTable.of(source).rows()
+
+
+def _named(rows: Iterable[Any]) -> Iterator[tuple[tuple[str, str, str], int | None]]:
+    """Yield the names and the label, if there is one, of each row."""
+    for number, row in enumerate(rows, start=1):
+        if isinstance(row, str | bytes | Mapping | Set) or not isinstance(row, Iterable):
+            raise InputError(f"expected 3 or 4 values, found {quote(row)}", line=number, unit="row")
+        row = tuple(row)
+        if len(row) not in (3, 4):
+            raise InputError(f"expected 3 or 4 values, found {len(row)}: {quote(row)}", line=number, unit="row")
+        try:
+            head, relation, tail = map(as_name, row[:3])
+        except InputError as error:
+            raise InputError(str(error), line=number, unit="row") from None
+        if len(row) == 4 and (is_missing(row[3]) or row[3] not in (1, -1, "1", "-1")):
+            raise InputError(f"expected the label 1 or -1, found {quote(row[3])}", line=number, unit="row")
+        yield (head, relation, tail), int(row[3]) if len(row) == 4 else None
 
 
 class TableBuilder:

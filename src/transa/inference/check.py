@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from transa.data.graph import Triples
-from transa.data.triple_table import TripleTable
+from transa.data.triple_table import rows_of
 from transa.errors import InputError
 from transa.inference.results import Results, Table, figure
 from transa.inference.rows import Skipped, understood
@@ -142,12 +143,14 @@ def check(trained: Trained, triples: Any) -> Checks:
     triples
         Heads, relations and tails by key or by name, as rows, an array or a frame. Labels are ignored.
     """
-    return check_ids(trained, triple_ids(trained, TripleTable.of(triples))[0])
+    return check_ids(trained, triple_ids(trained, rows_of(triples))[0])
 
 
-def triple_ids(trained: Trained, table: TripleTable, *, skip_unknown: bool = False) -> tuple[Triples, list[Skipped]]:
+def triple_ids(
+    trained: Trained, rows: Sequence[tuple[str, str, str]], *, skip_unknown: bool = False
+) -> tuple[Triples, list[Skipped]]:
     """Return the ids of triples given by whole names, and the rows that were skipped because the model does not know a name."""
-    found, skipped = understood(table.rows(), lambda row: trained.whole_triple(*row), skip=skip_unknown)
+    found, skipped = understood(rows, lambda row: trained.whole_triple(*row), skip=skip_unknown)
     return np.array(found, dtype=np.int32).reshape(-1, 3), skipped
 
 
