@@ -107,6 +107,8 @@ def test_a_graph_of_ones_own_is_trained_by_it(command, tmp_path: Path) -> None:
     recipe = RunFolder(tmp_path / "run").recipe()
     assert recipe.dim == 8
     assert not recipe.validate_every  # there is nothing to validate on
+    refused = command(*run, "--minutes", "0.05")
+    assert (refused.code, "holds a run already" in refused.err, "tried" in refused.err) == (2, True, False)
     again = command(*run[:-2], "--resume")
     assert again.code == 0, again.err
     assert "tried" not in again.err

@@ -98,6 +98,8 @@ def train(
     folder = RunFolder(out)
     given = dict(map(read_setting, training.settings or []))
     options = machine.options()
+    if not training.resume:
+        folder.check_new()  # before any trials
     same = training.resume and not given and training.recipe in (None, GENERAL) and folder.holds("config.json")
     recipe = folder.recipe() if same else _recipe(graph, training, canonical(source), given, options)
     if training.resume and folder.started() and not folder.holds("config.json"):

@@ -92,13 +92,21 @@ class RunFolder:
         if resume and not self.started():
             raise InputError("holds no run to resume; start one without --resume", path=self.path)
         self._claim()
-        if self.holds("config.json") and not resume:  # checked under the lock: another process may have just finished
-            self.close()
-            raise InputError("holds a run already; resume it with --resume or name another folder", path=self.path)
+        if not resume:
+            try:
+                self.check_new()  # under the lock: another process may have just finished
+            except InputError:
+                self.close()
+                raise
         self._config = self._graph = None  # another process may have written them before we held the lock
         for name in WRITTEN:
             for leftover in leftovers(self.path, name):
                 shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
+
+    def check_new(self) -> None:
+        """Raise an `InputError` if the folder holds a run."""
+        if self.holds("config.json"):
+            raise InputError("holds a run already; resume it with --resume or name another folder", path=self.path)
 
     def started(self) -> bool:
         """Tell whether a run was started here, even if its process was killed before it wrote anything."""
