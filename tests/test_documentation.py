@@ -21,6 +21,7 @@ import pytest
 
 import transa
 from transa.data.registry import whereabouts
+from transa.evaluation.classification import scores_of
 
 ROOT = Path(__file__).parent.parent
 SOURCE = Path(transa.__file__).parent.parent
@@ -217,6 +218,6 @@ def test_the_model_of_ones_own_is_a_model() -> None:
     exec(compile(code, "CONTRIBUTING.md", "exec"), made)
     model = made["DistMult"](4, 2, 3).initialise(0)
     triples = np.array([[0, 1, 2], [2, 1, 0]])
-    scores = transa.evaluation.classification.scores_of(model, triples)
+    scores = scores_of(model, triples)
     vectors, relations = model.entity.vector.numpy(), model.relation.vector.numpy()
     np.testing.assert_allclose(scores, [-(vectors[0] * relations[1] * vectors[2]).sum()] * 2, rtol=1e-5)
