@@ -80,7 +80,7 @@ def test_the_best_trial_is_trained_in_full() -> None:
 @pytest.mark.slow
 def test_with_time_left_settings_of_the_best_are_varied_one_by_one() -> None:
     trials: list[Trial] = []
-    recipe = general_recipe("transa", NATIONS, {"dim": 8}, minutes=1, callback=trials.append)
+    recipe = general_recipe("transa", NATIONS, {"dim": 8}, minutes=60, callback=trials.append)
     base, varied = trials[:3], trials[3:]
     first = max(base, key=lambda trial: trial.score)
     assert len(varied) > 3
