@@ -1,0 +1,9 @@
+"""Rules: mined from a graph, read and written, and the evidence they give for a triple."""
+
+from __future__ import annotations
+
+from transa.rules.evidence import Aggregation, Evidence
+from transa.rules.mining import Mined, Mining, mine
+from transa.rules.rule_set import RuleSet
+
+__all__ = ["Aggregation", "Evidence", "Mined", "Mining", "RuleSet", "mine"]

@@ -1,0 +1,195 @@
+"""The evidence that rules give for triples, from facts they fire on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from transa.data.graph import Triples
+from transa.errors import InputError
+from transa.kernels.rule_answers import Answers, RuleTables, answers, firing
+from transa.kernels.rule_index import RuleIndex
+from transa.rules.index import rule_index
+from transa.rules.rule_set import COLUMNS, LONGEST, RuleSet
+
+#: How the confidences of several rules for one answer are put together.
+Aggregation = Literal["maximum", "noisy_or"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Rules and the facts they fire on.
+
+    The evidence for a triple is -log(1 - p). With `maximum`, p is the confidence of the strongest rule that speaks for it, and the
+    second and third decide between equals; with `noisy_or`, 1 - p is the product of 1 - confidence over the strongest rules. What
+    share of the questions about a relation an entity answers in train counts as one more, weak rule.
+
+    Attributes
+    ----------
+    rules
+        The rules.
+    facts
+        The triples.
+    num_entities, num_relations
+        The sizes of the vocabularies.
+    aggregation, strongest
+        How confidences are put together, and of how many rules with `noisy_or`; 0: of all.
+    """
+
+    rules: RuleSet
+    facts: Triples
+    num_entities: int
+    num_relations: int
+    aggregation: Aggregation = "maximum"
+    strongest: int = 0
+
+    def aggregated(self, aggregation: Aggregation, strongest: int = 0) -> Evidence:
+        """Return the same rules and facts, put together in another way."""
+        other = replace(self, aggregation=aggregation, strongest=strongest)
+        other.__dict__["index"], other.__dict__["_every"] = self.index, self._every
+        return other
+
+    def answers(self, given: npt.NDArray[Any], steps: npt.NDArray[Any]) -> Answers:
+        """Return the answers that rules give to questions: where do the steps lead from the given entities?"""
+        return answers(self.index, self.tables, given.astype(np.int64), steps.astype(np.int64))
+
+    def of(self, triples: Triples) -> npt.NDArray[np.float64]:
+        """Return the evidence for each triple."""
+        heads, relations, tails = triples.astype(np.int64).T
+        found = answers(self.index, self.tables, heads, relations, tails)
+        evidence = np.zeros(len(triples))
+        evidence[np.diff(found.first) > 0] = found.evidence
+        return evidence
+
+    def speaking(self, head: int, relation: int, tail: int) -> npt.NDArray[np.int64]:
+        """Return the rules that speak for a triple, by their place in `rules`, the strongest first."""
+        found = firing(self.index, self.tables, head, relation, tail)
+        chains, by_answer, by_body = self._places
+        places = [(chains, by_body, by_answer)[kind][place] for kind, place in found.tolist()]
+        return np.array(places, np.int64)
+
+    # ------------------------------------------------------------------ as kernels see it
+
+    @cached_property
+    def index(self) -> RuleIndex:
+        """The facts as rules walk them."""
+        return rule_index(self.facts, self.num_entities, self.num_relations)
+
+    @property
+    def tables(self) -> RuleTables:
+        """The rules as questions find them."""
+        return self._every[0]._replace(strongest=self.strongest, maximum=self.aggregation == "maximum")
+
+    @property
+    def _places(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The rule of each entry of the tables: of chains, of constants by row, of constants by body."""
+        return self._every[1]
+
+    @cached_property
+    def _every(self) -> tuple[RuleTables, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        rules, index, size = self.rules, self.index, 2 * self.num_relations
+        weights = -np.log1p(-np.minimum(rules.confidence, 0.9999))
+        chains = np.flatnonzero(rules.constant < 0)
+        forwards, backwards = rules.body[chains], _reversed(rules.body[chains], self.num_relations)
+        concluded = np.concatenate([rules.head[chains], rules.head[chains] + self.num_relations])
+        order = np.lexsort((-np.tile(weights[chains], 2), concluded))
+        steps = np.concatenate([forwards, backwards])[order]
+        chain_places = np.tile(chains, 2)[order]
+        constants = np.flatnonzero((rules.constant >= 0) & (rules.body[:, 0] >= 0))
+        rows = self._rows(rules.constant[constants], _opposite(rules.head[constants], self.num_relations))
+        known = rules.body_constant[constants] >= 0
+        step = rules.body[constants, 0]
+        body = np.where(
+            known, self._rows(rules.body_constant[constants], _opposite(step, self.num_relations)), -1 - step
+        )
+        there = (rows >= 0) & (~known | (body >= 0))  # the others fire on no fact
+        constants, rows, body, step = constants[there], rows[there], body[there], step[there]
+        by_row = np.lexsort((-weights[constants], rows))
+        keys = np.where(body >= 0, body, len(index.owners) - 1 - body)
+        by_body = np.lexsort((-weights[constants], rules.head[constants], keys))
+        tables = RuleTables(
+            _borders(concluded[order], size),
+            steps,
+            weights[chain_places],
+            _borders(rows[by_row], len(index.owners)),
+            body[by_row],
+            weights[constants[by_row]],
+            _borders(keys[by_body], len(index.owners) + size),
+            rules.head[constants[by_body]],
+            rows[by_body],
+            weights[constants[by_body]],
+            float(rules.discount),
+            0,
+            True,
+        )
+        return tables, (chain_places, constants[by_row], constants[by_body])
+
+    def _rows(self, entities: npt.NDArray[np.int64], steps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the row of each entity and step, or -1 if it reaches nothing."""
+        keys = self.index.owners.astype(np.int64) * (2 * self.num_relations) + self.index.steps
+        wanted = entities * (2 * self.num_relations) + steps
+        found = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        return np.where(keys[found] == wanted, found, -1) if len(keys) else np.full(len(wanted), -1)
+
+    # ------------------------------------------------------------------ as it is kept
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all that `of_arrays` needs."""
+        settings = [self.aggregation == "maximum", self.strongest, self.rules.discount]
+        columns = {name: getattr(self.rules, name) for name in COLUMNS}
+        return columns | {"facts": self.facts, "settings": np.array(settings, np.float64)}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], num_entities: int, num_relations: int) -> Evidence:
+        """Read what `arrays` returned.
+
+        Raises
+        ------
+        InputError
+            If something is missing, or refers to entities or relations that are not there.
+        """
+        missing = [name for name in (*COLUMNS, "facts", "settings") if name not in arrays]
+        if missing:
+            raise InputError(f"rules: {missing[0]} is missing")
+        settings = arrays["settings"].astype(np.float64).ravel()
+        if len(settings) != 3 or not np.isfinite(settings).all():
+            raise InputError("rules: expected 3 settings")
+        rules = RuleSet(*(arrays[name].astype(np.int64) for name in COLUMNS), float(settings[2]))
+        facts = arrays["facts"]
+        if facts.ndim != 2 or facts.shape[1:] != (3,):
+            raise InputError(f"rules: expected facts of shape (facts, 3), found {facts.shape}")
+        limits = [
+            *((rules.head, 0, 2 * num_relations), (rules.constant, -1, num_entities)),
+            *((rules.body, -1, 2 * num_relations), (rules.body_constant, -1, num_entities)),
+            *((facts[:, ::2], 0, num_entities), (facts[:, 1], 0, num_relations)),
+        ]
+        for values, low, high in limits:
+            if values.size and (values.min() < low or values.max() >= high):
+                raise InputError(f"rules: expected ids from {low} to {high - 1}, found {values.min()} to {values.max()}")
+        kind: Aggregation = "maximum" if settings[0] else "noisy_or"
+        return cls(rules, facts.astype(np.int32), num_entities, num_relations, kind, int(settings[1]))
+
+
+def _opposite(steps: npt.NDArray[np.int64], relations: int) -> npt.NDArray[np.int64]:
+    """Return the steps that lead back."""
+    return np.where(steps < relations, steps + relations, steps - relations)
+
+
+def _reversed(bodies: npt.NDArray[np.int64], relations: int) -> npt.NDArray[np.int64]:
+    """Return the steps of chains from their end to their beginning."""
+    length = (bodies >= 0).sum(axis=1)
+    found = np.full_like(bodies, -1)
+    for place in range(LONGEST):
+        rows = np.flatnonzero(length > place)
+        found[rows, place] = _opposite(bodies[rows, length[rows] - 1 - place], relations)
+    return found
+
+
+def _borders(sorted_values: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    """Return where each of 0 to size begins among sorted values."""
+    return np.searchsorted(sorted_values, np.arange(size + 1)).astype(np.int64)

@@ -1,0 +1,244 @@
+"""Rules mined from the training triples, with exact counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from transa.data import KnowledgeGraph
+from transa.errors import InputError
+from transa.kernels.chain_rules import count_chains
+from transa.kernels.constant_rules import count_constants
+from transa.kernels.rule_index import RuleIndex
+from transa.rules.index import rule_index
+from transa.rules.rule_set import DISCOUNT, LONGEST, RuleSet
+
+#: Walks of three steps for each fact, beyond which bodies have two atoms at most.
+MANY_WALKS = 1000
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Mining:
+    """What to look for.
+
+    Attributes
+    ----------
+    length
+        The most atoms of a body without constants, 1 to 3; 0: three where the graph has few enough walks of three steps, else two.
+    constants
+        Whether to look for rules with a constant.
+    support, confidence
+        What a rule without constants must have at least.
+    constant_support, constant_confidence
+        The same for one with a constant.
+    for_constant
+        How many rules a constant has at most, the most confident ones.
+    discount
+        What the size of a body is increased by in confidences.
+    walks
+        Walks that are counted for one first step; where there are more, those from a part of its entities, drawn by `seed`.
+    minutes
+        Time after which no further step is begun; None: all are.
+    seed
+        Seed of what is drawn.
+    """
+
+    length: int = 0
+    constants: bool = True
+    support: int = 2
+    confidence: float = 0.001
+    constant_support: int = 2
+    constant_confidence: float = 0.05
+    for_constant: int = 100
+    discount: float = DISCOUNT
+    walks: float = 1e9
+    minutes: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("support", "constant_support", "for_constant"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name}: expected at least 1, found {getattr(self, name)}")
+        for name in ("confidence", "constant_confidence", "discount"):
+            if not 0 <= getattr(self, name) < (np.inf if name == "discount" else 1):
+                raise InputError(f"{name}: expected a number from 0 to 1, found {getattr(self, name)}")
+        if not 0 <= self.length <= LONGEST:
+            raise InputError(f"length: expected 1 to {LONGEST}, or 0 to choose by the graph, found {self.length}")
+        if self.minutes is not None and not self.minutes > 0:
+            raise InputError(f"minutes: expected more than 0, found {self.minutes}")
+
+
+@dataclass(frozen=True, eq=False)
+class Mined:
+    """The rules that were found.
+
+    Attributes
+    ----------
+    rules
+        The rules, sorted.
+    length
+        The most atoms of a body that were looked for.
+    done, tasks
+        How many first steps of bodies and steps of heads were searched, and how many there are. Fewer were if time was up.
+    sampled
+        First steps of which only some entities were followed; counts of their rules are of these entities.
+    seconds
+        How long it took.
+    """
+
+    rules: RuleSet
+    length: int
+    done: int
+    tasks: int
+    sampled: int
+    seconds: float
+
+
+def mine(
+    graph: KnowledgeGraph,
+    mining: Mining | None = None,
+    *,
+    threads: int = 1,
+    callback: Callable[[int, int], None] | None = None,
+) -> Mined:
+    """Mine rules from the training triples of a graph.
+
+    What is found does not depend on `threads`; with a limit of time, it depends on how far it got.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    mining
+        What to look for.
+    threads
+        How many threads count.
+    callback
+        Called now and then with how many steps are done and how many there are.
+    """
+    mining = mining or Mining()
+    if not len(graph.train):
+        raise InputError("the graph has no training triples")
+    started = time.monotonic()
+    index = rule_index(graph.train, len(graph.entities), len(graph.relations))
+    walks = Walks(index)
+    length = mining.length or (LONGEST if walks.total(LONGEST) <= MANY_WALKS * len(graph.train) else 2)
+    every = walks.of_rows(length)
+    drawn = np.random.default_rng(mining.seed)
+    jobs: list[tuple[float, Callable[[], Rows]]] = []
+    sampled = 0
+    for step in range(2 * index.relations):
+        sources = index.order[index.borders[step] : index.borders[step + 1]]
+        costs = every[sources]
+        if costs.sum() > mining.walks:
+            order = drawn.permutation(len(sources))
+            fit = int(np.searchsorted(np.cumsum(costs[order]), mining.walks, side="right"))
+            sources, costs = np.sort(sources[order[: max(fit, 1)]]), costs[order[: max(fit, 1)]]
+            sampled += 1
+        if len(sources):
+            jobs.append((float(costs.sum()), _Chains(index, step, sources, length, mining)))
+    jobs.sort(key=lambda job: job[0])
+    tasks = [job for _, job in jobs]
+    if mining.constants:
+        tasks += [_Constants(index, step, mining) for step in range(2 * index.relations)]
+    deadline = None if mining.minutes is None else started + 60 * mining.minutes
+    found = list(_run(tasks, threads, deadline, callback))
+    rules = RuleSet.of(np.concatenate(found) if found else np.empty((0, 9), np.int64), mining.discount)
+    return Mined(rules, length, len(found), len(tasks), sampled, time.monotonic() - started)
+
+
+class Walks:
+    """How many walks there are: what it costs to count chains."""
+
+    def __init__(self, index: RuleIndex) -> None:
+        self._index = index
+        self._sizes = np.diff(index.starts)
+        entities = len(index.first) - 1
+        #: Walks of one, two, … steps from each entity.
+        self._from_entity = [np.ones(entities)]
+        for _ in range(LONGEST - 1):
+            self._from_entity.append(np.bincount(index.owners, self._reached(self._from_entity[-1]), entities))
+
+    def _reached(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the sum of the values of what each row reaches."""
+        sums = np.concatenate([[0.0], np.cumsum(values[self._index.ends])])
+        found: npt.NDArray[np.float64] = sums[self._index.starts[1:]] - sums[self._index.starts[:-1]]
+        return found
+
+    def of_rows(self, length: int) -> npt.NDArray[np.float64]:
+        """Return the number of walks of so many steps that begin with each row."""
+        return self._reached(self._from_entity[length - 1])
+
+    def total(self, length: int) -> float:
+        """Return the number of walks of so many steps."""
+        return float(self.of_rows(length).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Chains:
+    """Counts the chains that begin with a step."""
+
+    index: RuleIndex
+    step: int
+    sources: Rows
+    length: int
+    mining: Mining
+
+    def __call__(self) -> Rows:
+        counts = count_chains(self.index, self.step, self.sources, self.length, self.mining.support)
+        sure = counts[:, 3] >= self.mining.confidence * (counts[:, 4] + self.mining.discount)
+        counts = counts[sure]
+        rows = np.full((len(counts), 9), -1, np.int64)
+        rows[:, 0], rows[:, 2], rows[:, 3:5], rows[:, 6:] = counts[:, 2], self.step, counts[:, :2], counts[:, 3:]
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Constants:
+    """Counts the rules with a constant whose head has a step."""
+
+    index: RuleIndex
+    step: int
+    mining: Mining
+
+    def __call__(self) -> Rows:
+        mining, index = self.mining, self.index
+        settings = mining.constant_support, mining.constant_confidence, mining.discount, mining.for_constant
+        counts = count_constants(index, self.step, *settings)
+        rows = np.full((len(counts), 9), -1, np.int64)
+        rows[:, 0], rows[:, 1], rows[:, 6:] = self.step, index.owners[counts[:, 0]], counts[:, 2:]
+        body = counts[:, 1]
+        known = body >= 0
+        rows[:, 2] = np.where(known, (index.steps[body] + index.relations) % (2 * index.relations), -1 - body)
+        rows[:, 5] = np.where(known, index.owners[body], -1)
+        return rows
+
+
+def _run(
+    tasks: Sequence[Callable[[], Rows]],
+    threads: int,
+    deadline: float | None,
+    callback: Callable[[int, int], None] | None,
+) -> Iterator[Rows]:
+    """Yield what the tasks return, in their order, as long as there is time to begin them."""
+    with ThreadPoolExecutor(max(1, threads)) as pool:
+        waiting: list[Future[Rows]] = []
+        left = iter(tasks)
+        done = 0
+        while True:
+            late = deadline is not None and time.monotonic() > deadline and done > 0
+            waiting += [pool.submit(task) for task in islice(left, 0 if late else 2 * threads - len(waiting))]
+            if not waiting:
+                return
+            yield waiting.pop(0).result()
+            done += 1
+            if callback is not None:
+                callback(done, len(tasks))
