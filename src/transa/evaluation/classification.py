@@ -249,7 +249,7 @@ def classify(
 
 def scores_of(model: Model, triples: Triples, *, one_way: bool = False) -> npt.NDArray[np.float64]:
     """Return the score of each triple, with `one_way` in the direction of its relation alone (`Model.score_rows`)."""
-    ids = torch.from_numpy(triples.astype(np.int64)).to(model.entity.vector.device)
+    ids = torch.from_numpy(triples.astype(np.int64)).to(model.device)
     score = model.score_rows if one_way else model.score_triples
     with torch.no_grad():
         parts = [score(ids[start : start + CHUNK]) for start in range(0, len(ids), CHUNK)]

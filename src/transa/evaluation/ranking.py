@@ -16,11 +16,12 @@ from transa.evaluation.queries import BestAnswers, Callback, Queries, RankCounts
 from transa.evaluation.torch_ranking import TorchRanker
 from transa.kernels.codes import DIAGONAL, SQUARED_L2
 from transa.models import Model, Rows
-from transa.models.base import ROLES
+from transa.models.base import EVIDENCE, ROLES
 from transa.models.loop_prior import barred_answers
 
 if TYPE_CHECKING:
     from transa.evaluation.compiled_ranking import CompiledRanker
+    from transa.evaluation.rule_ranking import RuleRanker
 
 #: Parameters up to here give scores that no precision overflows; beyond, every score is looked at.
 LARGEST = 1e9
@@ -51,7 +52,7 @@ class Ranker:
         self.model = model
         self.has_prior = loop_prior and model.loop_free is not None
         self._chunk = chunk
-        self._may_compile = largest_parameter(model) <= LARGEST and model.entity.vector.device.type == "cpu"
+        self._may_compile = largest_parameter(model) <= LARGEST and model.device.type == "cpu"
 
     def count(self, queries: Queries, callback: Callback | None = None) -> RankCounts:
         """Count for each target of each query the entities that score better or the same.
@@ -71,12 +72,16 @@ class Ranker:
         asked = self._asked(queries)
         return self._ranker_for(queries).best(asked, self._barred(queries), number, leave_out_known)
 
-    def _ranker_for(self, queries: Queries) -> CompiledRanker | TorchRanker:
+    def _ranker_for(self, queries: Queries) -> CompiledRanker | TorchRanker | RuleRanker:
         return self._ranker
 
     @cached_property
-    def _ranker(self) -> CompiledRanker | TorchRanker:
+    def _ranker(self) -> CompiledRanker | TorchRanker | RuleRanker:
         """The compiled ranker if it can rank by the model, otherwise torch's."""
+        if self.model.evidence is not None:
+            from transa.evaluation.rule_ranking import RuleRanker
+
+            return RuleRanker(self.model, self._chunk)
         if not self._may_compile or not has_compiled_ranking(self.model):
             return TorchRanker(self.model, self._chunk)
         from transa.evaluation.compiled_ranking import CompiledRanker  # loads the compiler, which takes a while
@@ -101,8 +106,8 @@ class QuickRanker(Ranker):
     That takes less time than it takes to load the kernels.
     """
 
-    def _ranker_for(self, queries: Queries) -> CompiledRanker | TorchRanker:
-        kernels = self._may_compile and self.model.kernel() is not None
+    def _ranker_for(self, queries: Queries) -> CompiledRanker | TorchRanker | RuleRanker:
+        kernels = self._may_compile and self.model.kernel() is not None and self.model.evidence is None
         return self._in_double if kernels and are_few(len(queries), self.model) else self._ranker
 
     @cached_property
@@ -146,7 +151,7 @@ def largest_parameter(model: Model) -> float:
     """
     largest = 0.0
     for name, table in model.tensors().items():
-        if table.numel():
+        if table.numel() and not name.startswith(EVIDENCE):
             reach = max(-float(table.min()), float(table.max()))
             if not math.isfinite(reach):
                 raise InputError(f"the model's table {name} holds NaN or infinity")

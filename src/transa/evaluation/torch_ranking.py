@@ -27,7 +27,7 @@ class TorchRanker:
     def __init__(self, model: Model, chunk: int | None) -> None:
         self.model = model
         self.chunk = chunk or max(1, BUDGET // (model.dim * 8))
-        self.device = model.entity.vector.device
+        self.device = model.device
 
     def count(self, queries: Queries, barred: npt.NDArray[np.int64], callback: Callback | None) -> RankCounts:
         """Count for each target of each query the entities that score better or the same."""

@@ -147,9 +147,7 @@ def _count_chains(index, first, sources, length, support):
                     number += 1
             steps3 = 0
             if length > 2 and second >= 0:
-                steps3, chain3, rows3, froms3 = _by_step(
-                    index, middle, number, heads3, chain3, rows3, froms3, touched3
-                )
+                steps3, chain3, rows3, froms3 = _by_step(index, middle, number, heads3, chain3, rows3, froms3, touched3)
             for third in range(-1, steps3):
                 step3 = -1 if third < 0 else touched3[third]
                 body = ((step2 + 1) * (steps + 1) + step3 + 1) * width

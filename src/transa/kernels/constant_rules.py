@@ -70,7 +70,7 @@ def _count_constants(index, step, support, confidence, discount, most):
                 total = index.starts[body + 1] - index.starts[body]
             else:
                 total = index.borders[body - rows + 1] - index.borders[body - rows]
-            if count < support or count < confidence * (total + discount) or body == answer or body == rows + step:  # noqa: PLR1714
+            if count < support or count < confidence * (total + discount) or body == answer or body == rows + step:
                 continue
             if number == len(found):
                 larger = np.empty((2 * number, 5), np.int64)

@@ -208,7 +208,7 @@ def _walk(index, tables, x, rule, number, weight, only, place, latest, found, si
                 continue
             for at3 in range(index.starts[row3], index.starts[row3 + 1]):
                 y = index.ends[at3]
-                if y != x and y != z1 and (only < 0 or y == only):  # noqa: PLR1714
+                if y != x and y != z1 and (only < 0 or y == only):
                     size = _note(y, number, weight, tables, place, latest, found, size, value, hits)
     return size
 
@@ -334,7 +334,7 @@ def _count(first, entities, evidence, offsets, targets, starts, stops, known, ba
                 high = stops[question] if kind == 0 else 1
                 for which in range(low, high):
                     entity = known[which] if kind == 0 else barred[question]
-                    if entity == target or entity == -1:  # noqa: PLR1714
+                    if entity == target or entity == -1:
                         continue
                     place = find(entities, begin, end, entity)
                     other_own = evidence[place] if place < end and entities[place] == entity else 0.0

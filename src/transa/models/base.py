@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
     from transa.models.linearised import Linearised, RelationRows
     from transa.models.residual_model import ResidualModel
+    from transa.rules import Evidence
 
 Array = npt.NDArray[Any]
 #: Rows of ids, in torch or in numpy.
@@ -30,6 +31,8 @@ Differentiated = tuple[Array, Callable[[Array], Gradients]]
 ROLES = ("entity", "relation", "shared")
 #: The full name of `Model.loop_free` among the tables.
 LOOP_FREE = "relation.loop_free"
+#: What the names of the arrays of `Model.evidence` begin with among the tables.
+EVIDENCE = "evidence."
 
 
 class Rows(dict[str, Tensor]):
@@ -98,6 +101,8 @@ class Model:
         Tables that belong to no entity or relation, as they are.
     loop_free
         Whether an entity is no answer to itself, for each relation of the graph (`transa.models.loop_prior`); None without this prior.
+    evidence
+        The rules that count beside the score, or instead of one; None without rules.
     """
 
     #: The name in recipes and commands.
@@ -136,6 +141,8 @@ class Model:
     directional: bool = False
     #: Whether entities have biases (the table ``entity.bias``), which are subtracted from the score.
     biases: bool = False
+    #: Whether entities have vectors. Where they have none, rules are all there is.
+    has_vectors: ClassVar[bool] = True
     #: Whether the score is the square root of what the `parts` of a residual add up to.
     root: bool = False
 
@@ -149,6 +156,7 @@ class Model:
         self.relation: Rows = Rows()
         self.shared: Rows = Rows()
         self.loop_free: Tensor | None = None
+        self.evidence: Evidence | None = None
 
     # ------------------------------------------------------------------ what a model states
 
@@ -271,6 +279,10 @@ class Model:
 
     def score_triples(self, triples: Tensor) -> Tensor:
         """Return the score of each row of (head, relation, tail) ids; of a directional model, the mean of both directions."""
+        if self.evidence is not None:
+            from transa.models.with_rules import scores_with_rules
+
+            return scores_with_rules(self, triples)
         if not self.directional:
             return self.score_rows(triples)
         return (self.score_rows(triples) + self.score_rows(self.inverted(triples))) / 2
@@ -298,7 +310,11 @@ class Model:
     def tensors(self) -> dict[str, Tensor]:
         """Return all tables by their full names, such as ``entity.vector``, and the loop prior if there is one."""
         tables = {f"{role}.{name}": table for role in ROLES for name, table in getattr(self, role).items()}
-        return tables if self.loop_free is None else tables | {LOOP_FREE: self.loop_free}
+        if self.loop_free is not None:
+            tables[LOOP_FREE] = self.loop_free
+        if self.evidence is not None:
+            tables |= {EVIDENCE + name: torch.from_numpy(array) for name, array in self.evidence.arrays().items()}
+        return tables
 
     def load(self, tensors: dict[str, Tensor]) -> Model:
         """Put saved tables in place, and the loop prior if it was saved.
@@ -324,6 +340,11 @@ class Model:
             raise InputError(f"weights: expected {LOOP_FREE} in bool of shape ({size},), found {what}")
         # a file from someone else may hold other bytes than 0 and 1
         self.loop_free = None if prior is None else prior.view(torch.uint8) != 0
+        arrays = {name.removeprefix(EVIDENCE): table.numpy() for name, table in tensors.items() if EVIDENCE in name}
+        if arrays:
+            from transa.rules import Evidence  # loads the compiler, which takes a while
+
+            self.evidence = Evidence.of_arrays(arrays, self.num_entities, self.graph_relations)
         return self
 
     def to(self, device: torch.device | str) -> Model:
@@ -334,6 +355,11 @@ class Model:
                 rows[name] = rows[name].to(device)
         self.loop_free = None if self.loop_free is None else self.loop_free.to(device)
         return self
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tables are."""
+        return next((table.device for table in self.entity.values()), torch.device("cpu"))
 
     @property
     def title(self) -> str:

@@ -37,6 +37,7 @@ EXTRA_DATASETS = {
 
 #: The systems in the order of the paper's tables, by the name of their model.
 ORDER = (
+    "rules",
     *("um", "se", "sme_linear", "sme_bilinear", "sme_tensor", "lfm", "slm", "ntn", "rescal"),
     *("transe", "transm", "transh", "transr", "ctransr", "adaptive_metric", "transa"),
 )

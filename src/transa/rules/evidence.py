@@ -39,6 +39,9 @@ class Evidence:
         The sizes of the vocabularies.
     aggregation, strongest
         How confidences are put together, and of how many rules with `noisy_or`; 0: of all.
+    weights
+        Where rules speak beside a model: for each step, the factors of the model's score and of the evidence, and what is added where
+        there is evidence at all; of shape (steps, 3). None for rules alone.
     """
 
     rules: RuleSet
@@ -47,12 +50,25 @@ class Evidence:
     num_relations: int
     aggregation: Aggregation = "maximum"
     strongest: int = 0
+    weights: npt.NDArray[np.float64] | None = None
 
     def aggregated(self, aggregation: Aggregation, strongest: int = 0) -> Evidence:
         """Return the same rules and facts, put together in another way."""
-        other = replace(self, aggregation=aggregation, strongest=strongest)
+        return self._sharing(replace(self, aggregation=aggregation, strongest=strongest))
+
+    def weighed(self, weights: npt.NDArray[np.float64]) -> Evidence:
+        """Return the same rules and facts with weights beside a model."""
+        return self._sharing(replace(self, weights=weights))
+
+    def _sharing(self, other: Evidence) -> Evidence:
         other.__dict__["index"], other.__dict__["_every"] = self.index, self._every
         return other
+
+    def weights_of(self, steps: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return the weights of some steps."""
+        every = np.tile([1.0, 1.0, 0.0], (2 * self.num_relations, 1)) if self.weights is None else self.weights
+        found: npt.NDArray[np.float64] = every[steps]
+        return found
 
     def answers(self, given: npt.NDArray[Any], steps: npt.NDArray[Any]) -> Answers:
         """Return the answers that rules give to questions: where do the steps lead from the given entities?"""
@@ -142,7 +158,8 @@ class Evidence:
         """Return all that `of_arrays` needs."""
         settings = [self.aggregation == "maximum", self.strongest, self.rules.discount]
         columns = {name: getattr(self.rules, name) for name in COLUMNS}
-        return columns | {"facts": self.facts, "settings": np.array(settings, np.float64)}
+        found = columns | {"facts": self.facts.copy(), "settings": np.array(settings, np.float64)}
+        return found if self.weights is None else found | {"weights": self.weights}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], num_entities: int, num_relations: int) -> Evidence:
@@ -159,7 +176,8 @@ class Evidence:
         settings = arrays["settings"].astype(np.float64).ravel()
         if len(settings) != 3 or not np.isfinite(settings).all():
             raise InputError("rules: expected 3 settings")
-        rules = RuleSet(*(arrays[name].astype(np.int64) for name in COLUMNS), float(settings[2]))
+        columns = [arrays[name].astype(np.int64) for name in COLUMNS]
+        rules = RuleSet.from_columns(columns, float(settings[2]))
         facts = arrays["facts"]
         if facts.ndim != 2 or facts.shape[1:] != (3,):
             raise InputError(f"rules: expected facts of shape (facts, 3), found {facts.shape}")
@@ -170,9 +188,14 @@ class Evidence:
         ]
         for values, low, high in limits:
             if values.size and (values.min() < low or values.max() >= high):
-                raise InputError(f"rules: expected ids from {low} to {high - 1}, found {values.min()} to {values.max()}")
+                raise InputError(
+                    f"rules: expected ids from {low} to {high - 1}, found {values.min()} to {values.max()}"
+                )
+        weights = arrays.get("weights")
+        if weights is not None and (weights.shape != (2 * num_relations, 3) or not np.isfinite(weights).all()):
+            raise InputError(f"rules: expected weights of shape {(2 * num_relations, 3)}, found {weights.shape}")
         kind: Aggregation = "maximum" if settings[0] else "noisy_or"
-        return cls(rules, facts.astype(np.int32), num_entities, num_relations, kind, int(settings[1]))
+        return cls(rules, facts.astype(np.int32), num_entities, num_relations, kind, int(settings[1]), weights)
 
 
 def _opposite(steps: npt.NDArray[np.int64], relations: int) -> npt.NDArray[np.int64]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -163,11 +164,11 @@ class Walks:
         self._sizes = np.diff(index.starts)
         entities = len(index.first) - 1
         #: Walks of one, two, … steps from each entity.
-        self._from_entity = [np.ones(entities)]
+        self._from_entity: list[npt.NDArray[Any]] = [np.ones(entities)]
         for _ in range(LONGEST - 1):
             self._from_entity.append(np.bincount(index.owners, self._reached(self._from_entity[-1]), entities))
 
-    def _reached(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def _reached(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return the sum of the values of what each row reaches."""
         sums = np.concatenate([[0.0], np.cumsum(values[self._index.ends])])
         found: npt.NDArray[np.float64] = sums[self._index.starts[1:]] - sums[self._index.starts[:-1]]

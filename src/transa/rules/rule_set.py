@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,11 +55,18 @@ class RuleSet:
                 raise InputError(f"rules: expected {name} of shape {expected}, found {getattr(self, name).shape}")
 
     @classmethod
+    def from_columns(cls, columns: Sequence[npt.NDArray[np.int64]], discount: float) -> RuleSet:
+        """Make a set of its columns, in the order of `COLUMNS`."""
+        head, constant, body, body_constant, support, body_size, pca_size = columns
+        return cls(head, constant, body, body_constant, support, body_size, pca_size, discount)
+
+    @classmethod
     def of(cls, rows: npt.NDArray[np.int64], discount: float = DISCOUNT) -> RuleSet:
         """Make a set of rows of (head, constant, three steps, body constant, support, body size, PCA size), sorted."""
         rows = rows.reshape(-1, 9)
         rows = rows[np.lexsort(rows.T[5::-1])] if len(rows) else rows
-        return cls(*(rows[:, 0], rows[:, 1], rows[:, 2:5], rows[:, 5], rows[:, 6], rows[:, 7], rows[:, 8]), discount)
+        columns = rows[:, 0], rows[:, 1], rows[:, 2:5], rows[:, 5], rows[:, 6], rows[:, 7], rows[:, 8]
+        return cls.from_columns([np.ascontiguousarray(column) for column in columns], discount)
 
     def __len__(self) -> int:
         return len(self.head)
@@ -82,7 +89,7 @@ class RuleSet:
 
     def take(self, rows: npt.NDArray[Any]) -> RuleSet:
         """Return some of the rules."""
-        return RuleSet(*(getattr(self, name)[rows] for name in COLUMNS), self.discount)
+        return RuleSet.from_columns([getattr(self, name)[rows] for name in COLUMNS], self.discount)
 
     def ordered(self) -> RuleSet:
         """Return the rules by confidence, the highest first; of equal ones, those of more support."""

@@ -75,6 +75,12 @@ def choose_engine(
         if engine != "auto" or device != "cpu" or lock_free:
             raise InputError("solver: als has an engine of its own, on the CPU; do not set engine, device or lock_free")
         return ALSEngine(model, graph, recipe)
+    if recipe.solver == "mining":
+        from transa.training.rule_engine import RuleEngine
+
+        if engine != "auto" or device != "cpu" or lock_free:
+            raise InputError("solver: rules are mined on the CPU; do not set engine, device or lock_free")
+        return RuleEngine(model, graph, recipe)
     why = why_not_numba(model, recipe, device)
     if engine == "numba" and why:
         raise InputError(f"engine: numba cannot be used here: {why}; use torch")

@@ -23,12 +23,18 @@ from transa.training.settings import table_settings
 TRAINED = 140
 #: Copies of the tables while they are written: tensors, serialised, and as bytes.
 COPIES = 3
+#: Bytes for each training triple that rules and what they are counted with take.
+RULES = 2000
 #: How many arrays as large as a batch's vectors autograd holds, and how many analytic gradients take.
 AUTOGRAD, ANALYTIC = 10, 8
 
 
 def training_memory(graph: KnowledgeGraph, recipe: Recipe, options: Options) -> MemoryEstimate:
     """Return the memory that training by a recipe takes, with a run folder."""
+    if recipe.solver == "mining":
+        return MemoryEstimate(
+            {"graph": graph_bytes(graph) + FACT * len(graph.train)}, {"rules": RULES * len(graph.train)}
+        )
     model = recipe.build_model(len(graph.entities), len(graph.relations))
     width = 8 if recipe.precision == "float64" else 4
     tables = sum(map(prod, model.shapes().values())) * width

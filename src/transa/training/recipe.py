@@ -169,8 +169,30 @@ class Recipe(BaseModel):
     warm_learning_rate: Positive | None = Field(
         None, description="Learning rate of this TransE; by default learning_rate."
     )
-    solver: Literal["gradient", "als"] = Field(
-        "gradient", description="Train by gradient, or by alternating least squares (rescal)."
+    solver: Literal["gradient", "als", "mining"] = Field(
+        "gradient", description="Train by gradient, by alternating least squares (rescal), or by mining rules (rules)."
+    )
+
+    # ------------------------------------------------------------------ rules
+    rule_length: Annotated[int, Field(ge=0, le=3)] = Field(
+        0,
+        description="Most atoms in the body of a rule, 1 to 3; 0: two, and three where the graph has few walks (rules).",
+    )
+    rule_constants: bool = Field(True, description="Whether to mine rules with a constant as well (rules).")
+    rule_support: Count = Field(2, description="In how many cases a rule must hold (rules).")
+    rule_discount: NotNegative = Field(
+        2.0, description="What is added to the size of a rule's body: rules seen a few times count less (rules)."
+    )
+    rule_minutes: Positive | None = Field(
+        None, description="Minutes after which mining begins nothing new; by default, all is counted (rules)."
+    )
+    aggregation: Literal["auto", "maximum", "noisy_or"] = Field(
+        "auto",
+        description="How the confidences of several rules are put together: the strongest decides, or a noisy-or of the strongest; "
+        "'auto': what ranks validation triples best (rules).",
+    )
+    strongest_rules: Whole = Field(
+        0, description="How many rules a noisy-or is of; 0: all that speak for a triple (rules)."
     )
 
     # ------------------------------------------------------------------ the metric

@@ -59,7 +59,15 @@ class Settings(TypedDict, total=False):
     schedule: Literal["constant", "linear", "cosine"]
     warm_epochs: int
     warm_learning_rate: float | None
-    solver: Literal["gradient", "als"]
+    solver: Literal["gradient", "als", "mining"]
+    # rules
+    rule_length: int
+    rule_constants: bool
+    rule_support: int
+    rule_discount: float
+    rule_minutes: float | None
+    aggregation: Literal["auto", "maximum", "noisy_or"]
+    strongest_rules: int
     # the metric
     metric_update: Literal["epoch", "end", "gradient", "none"]
     metric_every: int
