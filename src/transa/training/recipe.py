@@ -170,29 +170,36 @@ class Recipe(BaseModel):
         None, description="Learning rate of this TransE; by default learning_rate."
     )
     solver: Literal["gradient", "als", "mining"] = Field(
-        "gradient", description="Train by gradient, by alternating least squares (rescal), or by mining rules (rules)."
+        "gradient",
+        description="Train by gradient, by alternating least squares (rescal), or by mining rules (rules, with_rules).",
     )
 
     # ------------------------------------------------------------------ rules
+    with_rules: bool = Field(
+        False,
+        description="After training, mine rules and learn on valid how they and the model are put together.",
+    )
     rule_length: Annotated[int, Field(ge=0, le=3)] = Field(
         0,
-        description="Most atoms in the body of a rule, 1 to 3; 0: two, and three where the graph has few walks (rules).",
+        description="Most atoms in the body of a rule, 1 to 3; 0: two, and three where the graph has few walks (rules, with_rules).",
     )
-    rule_constants: bool = Field(True, description="Whether to mine rules with a constant as well (rules).")
-    rule_support: Count = Field(2, description="In how many cases a rule must hold (rules).")
+    rule_constants: bool = Field(True, description="Whether to mine rules with a constant as well (rules, with_rules).")
+    rule_support: Count = Field(2, description="In how many cases a rule must hold (rules, with_rules).")
     rule_discount: NotNegative = Field(
-        2.0, description="What is added to the size of a rule's body: rules seen a few times count less (rules)."
+        2.0,
+        description="What is added to the size of a rule's body: rules seen a few times count less (rules, with_rules).",
     )
     rule_minutes: Positive | None = Field(
-        None, description="Minutes after which mining begins nothing new; by default, all is counted (rules)."
+        None,
+        description="Minutes after which mining begins nothing new; by default, all is counted (rules, with_rules).",
     )
     aggregation: Literal["auto", "maximum", "noisy_or"] = Field(
         "auto",
         description="How the confidences of several rules are put together: the strongest decides, or a noisy-or of the strongest; "
-        "'auto': what ranks validation triples best (rules).",
+        "'auto': what ranks validation triples best (rules, with_rules).",
     )
     strongest_rules: Whole = Field(
-        0, description="How many rules a noisy-or is of; 0: all that speak for a triple (rules)."
+        0, description="How many rules a noisy-or is of; 0: all that speak for a triple (rules, with_rules)."
     )
 
     # ------------------------------------------------------------------ the metric
@@ -270,6 +277,8 @@ class Recipe(BaseModel):
         for field in softmax_only:
             if getattr(self, field) and self.negatives != "all":
                 raise ValueError(f"{field}: expected negatives 'all'")
+        if self.with_rules and not MODELS[self.model].has_vectors:
+            raise ValueError(f"with_rules: {self.model} has nothing but rules")
         if self.patience and not self.validate_every:
             raise ValueError("patience: early stopping needs validate_every above 0")
         return self

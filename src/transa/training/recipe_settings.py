@@ -61,6 +61,7 @@ class Settings(TypedDict, total=False):
     warm_learning_rate: float | None
     solver: Literal["gradient", "als", "mining"]
     # rules
+    with_rules: bool
     rule_length: int
     rule_constants: bool
     rule_support: int

@@ -287,6 +287,10 @@ class Trainer:
             put_in_place(self.model.tensors(), tables)
         if self.recipe.has_metric and self.recipe.metric_update == "end":
             update_metric(self.model, self.engine.epoch_batches, self.recipe, self.best_epoch or self.epoch)
+        if self.recipe.with_rules:
+            from transa.training.with_rules import joined
+
+            self.model.evidence = joined(self.model, self.graph, self.recipe)
         self.seconds += time.perf_counter() - started
         if self.folder is not None:
             self.folder.write_tensors("weights.safetensors", self.model.tensors(), epoch=self.best_epoch or self.epoch)

@@ -1,0 +1,172 @@
+"""Rules beside a trained model: how much the model's score and the rules' evidence count, learned on the validation split.
+
+For each question of the validation split, the right answer competes with the best answers of the model and of the rules that make no
+known fact, in a softmax over ``-scale f + weight e + reached [e > 0]``: f is the model's score and e the evidence. The three numbers
+are learned for all questions together by maximum likelihood, then for each relation and side that has enough questions, drawn towards
+those of all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+from transa.data import KnowledgeGraph, KnownFacts
+from transa.data.graph import Triples
+from transa.errors import InputError
+from transa.evaluation.classification import finite_scores
+from transa.evaluation.queries import SIDES, Queries, Side
+from transa.evaluation.ranking import Ranker
+from transa.models import Model
+from transa.models.loop_prior import barred_answers
+from transa.rules import Evidence
+from transa.training.recipe import Recipe
+from transa.training.rule_engine import WAYS, mined_evidence
+
+#: How many validation triples are learned from, and how many answers of the model and of the rules compete with each.
+SAMPLE, RIVALS = 4000, 100
+#: Questions that a relation and side must have for numbers of its own, and how strongly these are drawn to those of all.
+ENOUGH, PULL = 20, 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Right answers among their rivals.
+
+    Attributes
+    ----------
+    steps
+        The relation and side of each question, as a step.
+    starts
+        Where the candidates of each question begin; the first is the right answer.
+    own, said
+        The model's score of each candidate, and the evidence for it.
+    """
+
+    steps: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    own: npt.NDArray[np.float64]
+    said: npt.NDArray[np.float64]
+
+    def take(self, chosen: npt.NDArray[np.bool_]) -> Contest:
+        """Return some of the questions."""
+        sizes = np.diff(np.append(self.starts, len(self.own)))
+        rows = np.repeat(chosen, sizes)
+        kept = sizes[chosen]
+        return Contest(self.steps[chosen], np.cumsum(kept) - kept, self.own[rows], self.said[rows])
+
+    def loss(self, numbers: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        """Return the mean of -log p of the right answers, and its gradient."""
+        features = np.stack([-self.own, self.said, (self.said > 0).astype(np.float64)])
+        values = numbers @ features
+        owner = np.repeat(np.arange(len(self.starts)), np.diff(np.append(self.starts, len(self.own))))
+        values -= np.maximum.reduceat(values, self.starts)[owner]
+        chances = np.exp(values)
+        totals = np.add.reduceat(chances, self.starts)
+        chances /= totals[owner]
+        right = features[:, self.starts].sum(axis=1) - (features * chances).sum(axis=1)
+        size = len(self.starts)
+        return float((np.log(totals) - values[self.starts]).sum() / size), -right / size
+
+
+def joined(model: Model, graph: KnowledgeGraph, recipe: Recipe) -> Evidence:
+    """Mine rules and learn how they and a trained model are put together.
+
+    Raises
+    ------
+    InputError
+        If the graph has no validation triples to learn from.
+    """
+    valid = graph.positives("valid")
+    if not len(valid):
+        raise InputError(
+            "with_rules: the graph has no validation triples to learn the weights of rules from; see --split"
+        )
+    sample = valid[np.sort(np.random.default_rng(recipe.seed).permutation(len(valid))[:SAMPLE])]
+    known, mined = graph.known("train", "valid"), mined_evidence(graph, recipe)
+    best: tuple[float, Evidence] | None = None
+    for way in WAYS:
+        if recipe.aggregation not in ("auto", way[0]):
+            continue
+        evidence = mined.aggregated(*way)
+        contests = [contest(model, evidence, sample, known, side) for side in SIDES]
+        loss, weights = learned(contests, 2 * evidence.num_relations)
+        if best is None or loss < best[0]:
+            best = loss, evidence.weighed(weights)
+    assert best is not None  # noqa: S101
+    return best[1]
+
+
+def contest(model: Model, evidence: Evidence, sample: Triples, known: KnownFacts, side: Side) -> Contest:
+    """Let the right answers for one side of some triples compete with the best rivals."""
+    queries = Queries.of(sample, known, side)
+    steps = queries.relations + (evidence.num_relations if side == "head" else 0)
+    best, scores = Ranker(model).best(queries, min(RIVALS, model.num_entities), leave_out_known=True)
+    found = evidence.answers(queries.fixed, steps)
+    barred = barred_answers(model, queries.fixed, queries.relations)
+    parts: list[
+        tuple[npt.NDArray[Any], npt.NDArray[Any]]
+    ] = []  # of each question, the candidates and the evidence for them
+    for query in range(len(queries)):
+        part = slice(found.first[query], found.first[query + 1])
+        entities, said = found.entities[part].astype(np.int64), found.evidence[part]
+        out = np.append(queries.known[queries.starts[query] : queries.stops[query]], barred[query])
+        strongest = np.argsort(-said, kind="stable")
+        strongest = strongest[~np.isin(entities[strongest], out)][:RIVALS]
+        rivals = np.union1d(best[query][best[query] >= 0], entities[strongest])
+        for target in queries.targets[queries.target_offsets[query] : queries.target_offsets[query + 1]]:
+            candidates = np.append(target, rivals)
+            place = np.minimum(np.searchsorted(entities, candidates), max(len(entities) - 1, 0))
+            hit = entities[place] == candidates if len(entities) else np.zeros(len(candidates), bool)
+            parts.append((candidates, np.where(hit, said[place] if len(said) else 0.0, 0.0)))
+    sizes = np.array([len(candidates) for candidates, _ in parts])
+    owner = np.repeat(queries.query_of_target, sizes)
+    ends = np.concatenate([candidates for candidates, _ in parts])
+    given, relations = queries.fixed[owner], queries.relations[owner]
+    pair = (ends, given) if side == "head" else (given, ends)
+    triples = np.stack([pair[0], relations, pair[1]], axis=1)
+    asked = model.inverted(triples) if model.directional and side == "head" else triples
+    own = finite_scores(model, asked, one_way=model.directional)
+    return Contest(
+        steps[queries.query_of_target], np.cumsum(sizes) - sizes, own, np.concatenate([said for _, said in parts])
+    )
+
+
+def learned(contests: list[Contest], steps: int) -> tuple[float, npt.NDArray[np.float64]]:
+    """Return the loss of the numbers learned from all questions, and those of each step, of shape (steps, 3)."""
+    whole = Contest(
+        np.concatenate([each.steps for each in contests]),
+        np.concatenate([each.starts + shift for each, shift in zip(contests, _shifts(contests), strict=True)]),
+        np.concatenate([each.own for each in contests]),
+        np.concatenate([each.said for each in contests]),
+    )
+    unit = np.array([max(float(whole.own.std()), 1e-12), 1.0, 1.0])  # so that all numbers are of one size
+    bounds = [(1e-3, None), (0.0, None), (None, None)]
+    scaled = Contest(whole.steps, whole.starts, whole.own / unit[0], whole.said)
+    start = minimize(scaled.loss, np.array([1.0, 1.0, 0.0]), jac=True, method="L-BFGS-B", bounds=bounds)
+    weights = np.tile(start.x / unit, (steps, 1))
+    total = 0.0
+    for step in np.unique(whole.steps):
+        own = scaled.take(scaled.steps == step)
+        size, numbers = len(own.starts), start.x
+        if size >= ENOUGH:
+
+            def pulled(numbers: npt.NDArray[np.float64], own: Contest = own, size: int = size) -> Any:
+                loss, gradient = own.loss(numbers)
+                away = numbers - start.x
+                return loss + PULL / size * (away**2).sum(), gradient + 2 * PULL / size * away
+
+            numbers = minimize(pulled, start.x, jac=True, method="L-BFGS-B", bounds=bounds).x
+        weights[step] = numbers / unit
+        total += size * own.loss(numbers)[0]
+    return total / len(whole.starts), weights
+
+
+def _shifts(contests: list[Contest]) -> npt.NDArray[np.int64]:
+    """Return how many candidates come before those of each contest."""
+    sizes = np.array([len(each.own) for each in contests])
+    return np.cumsum(sizes) - sizes
