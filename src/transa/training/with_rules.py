@@ -105,7 +105,7 @@ def contest(model: Model, evidence: Evidence, sample: Triples, known: KnownFacts
     """Let the right answers for one side of some triples compete with the best rivals."""
     queries = Queries.of(sample, known, side)
     steps = queries.relations + (evidence.num_relations if side == "head" else 0)
-    best, scores = Ranker(model).best(queries, min(RIVALS, model.num_entities), leave_out_known=True)
+    best, _ = Ranker(model).best(queries, min(RIVALS, model.num_entities), leave_out_known=True)
     found = evidence.answers(queries.fixed, steps)
     barred = barred_answers(model, queries.fixed, queries.relations)
     parts: list[
@@ -169,4 +169,5 @@ def learned(contests: list[Contest], steps: int) -> tuple[float, npt.NDArray[np.
 def _shifts(contests: list[Contest]) -> npt.NDArray[np.int64]:
     """Return how many candidates come before those of each contest."""
     sizes = np.array([len(each.own) for each in contests])
-    return np.cumsum(sizes) - sizes
+    found: npt.NDArray[np.int64] = np.cumsum(sizes) - sizes
+    return found
