@@ -189,7 +189,7 @@ def test_damaged_runs_are_refused_with_a_message(command, tmp_path: Path, argume
         (("map", "RUN", "--picture", "OUT.png", "--method", "tsne"), "'--method'"),
         (("check", "RUN", "nowhere.csv"), "nowhere.csv"),
         (("check", "RUN", "NARROW"), "narrow.csv"),
-        (("check", "RUN", "AMBIGUOUS"), "row 2: entity 'Dor' is ambiguous"),
+        (("check", "RUN", "AMBIGUOUS"), "two.csv, line 3: entity 'Dor' is ambiguous"),
         (("extend", "RUN", "nowhere.csv", "--out", "OUT"), "nowhere.csv"),
         (("extend", "RUN", "NARROW", "--out", "OUT"), "narrow.csv"),
         (("extend", "RUN", "AMBIGUOUS", "--out", "OUT", "--steps", "-1"), "'--steps'"),
@@ -223,7 +223,7 @@ def test_check_and_its_exit_codes(command, run: Path, bare: Path, tmp_path: Path
     assert command("check", run, good, "--fail-below", 0.5, "--out", tmp_path / "said.tsv").code == 0
     assert (tmp_path / "said.tsv").read_text().startswith("head\trelation\ttail\tscore\tthreshold")
     unknown = command("check", run, written(tmp_path / "u.csv", "head,relation,tail\ne0,next,Zoe\n"))
-    assert unknown.code == 2 and "row 1: unknown entity 'Zoe'" in unknown.err and "u.csv" in unknown.err
+    assert unknown.code == 2 and "u.csv, line 2: unknown entity 'Zoe'" in unknown.err
     assert "no validation triples" in command("check", bare, good).err
     assert command("check", bare, good, "--fail-below", 0.5).code == 2
     assert command("check", run, good, "--fail-below", 7).code == 2

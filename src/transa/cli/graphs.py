@@ -13,6 +13,7 @@ from transa.cli.output import emit_json, note, table
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
+    from transa.data.triple_table import TripleTable
 
 
 def register(app: typer.Typer) -> None:
@@ -240,6 +241,16 @@ def load_graph(
         split=None if split is None else _fractions(split),
         seed=seed,
     )
+
+
+def load_triples(path: Path, text: TextFormat, selection: Selection) -> TripleTable:
+    """Read the triples of a file that are put to a model, as the options of a command say; they know their lines."""
+    from transa.data.formats import ReadOptions, read_file
+    from transa.data.selecting import select_rows
+
+    confidence = _confidence(selection.minimum_confidence)
+    table = read_file(path, ReadOptions(**text.options(), minimum_confidence=confidence, lines=True))
+    return select_rows(table, selection.drop_relation or (), literals=not selection.no_literals)
 
 
 def _confidence(text: str | None) -> tuple[str | int, float] | None:

@@ -14,14 +14,18 @@ from rich.table import Table
 from rich.text import Text
 
 from transa.cli.options import TableOutput
-from transa.readable import is_iri, is_number, one_line, short
+from transa.readable import counted, is_iri, is_number, one_line, short
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from transa.inference.results import Table as Result
+    from transa.inference.rows import Skipped
     from transa.models import Model
     from transa.training import Progress
+
+#: How many rows that were left out are shown.
+SKIPPED = 10
 
 
 def emit_json(value: dict[str, Any]) -> None:
@@ -34,6 +38,16 @@ def note(*texts: str) -> None:
     """Tell the user something on stderr."""
     for text in texts:
         typer.secho(f"note: {one_line(text)}", fg="yellow", err=True)
+
+
+def note_skipped(skipped: Sequence[Skipped], unit: str) -> None:
+    """Tell the user which rows were left out: how many, and of the first ones why."""
+    if not skipped:
+        return
+    note(f"{counted(len(skipped), unit)} left out, with names that the model does not know")
+    note(*(f"  {each.place}: {each.reason}" for each in skipped[:SKIPPED]))
+    if len(skipped) > SKIPPED:
+        note(f"  … and {len(skipped) - SKIPPED:,} more; --json lists all")
 
 
 def note_compiling(kernel: str, model: Model, queries: int | None = None) -> None:

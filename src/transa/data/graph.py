@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transa.choices import Split as Split
+from transa.data.name_notes import notes_on_names
 from transa.data.triple_table import TripleTable
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
@@ -100,8 +101,13 @@ class KnowledgeGraph:
         ----------
         train, valid, test
             Each a list of ``(head, relation, tail)`` or ``(head, relation, tail, label)``, an array of strings, or a pandas,
-            polars or Arrow frame with columns of usual names (``head``, ``relation``, ``tail``) or with just these columns in this
-            order.
+            polars or Arrow frame with columns of usual names (``head``, ``relation``, ``tail``, ``label``), or else with these columns
+            in this order; a note of the graph says which were taken.
+
+        Raises
+        ------
+        InputError
+            If train holds no triple, a value is missing or a row is wrong.
 
         Examples
         --------
@@ -112,6 +118,8 @@ class KnowledgeGraph:
         for split, source in zip(SPLITS, (train, valid, test), strict=True):
             if source is not None:
                 table = TripleTable.of(source)
+                if split == "train" and not len(table):
+                    raise InputError("train: there is no triple")
                 tables[split] = table.trainable() if split == "train" else table
         return cls.from_tables(tables)
 
@@ -189,7 +197,7 @@ class KnowledgeGraph:
             triples.get("test", _no_triples()),
             valid_labels=labels.get("valid"),
             test_labels=labels.get("test"),
-            notes=tuple(notes),
+            notes=(*notes, *notes_on_names(entities, relations)),
         )
 
     # ------------------------------------------------------------------ looking

@@ -96,7 +96,8 @@ def load(
     if path.is_dir():
         graph = read_folder(path, options)
     else:
-        graph = KnowledgeGraph.from_tables({"train": read_file(path, options).trainable(path)})
+        table = read_file(path, options)
+        graph = KnowledgeGraph.from_tables({"train": table.trainable()})
     graph = select(graph, drop_relations, literals=literals)
     if split is not None:
         graph = split_graph(graph, split, seed)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from transa.data.graph import Triples
+from transa.data.places import Places
 from transa.data.triple_table import rows_of
 from transa.errors import InputError
 from transa.inference.results import Results, Table, figure
@@ -143,14 +144,14 @@ def check(trained: Trained, triples: Any) -> Checks:
     triples
         Heads, relations and tails by key or by name, as rows, an array or a frame. Labels are ignored.
     """
-    return check_ids(trained, triple_ids(trained, rows_of(triples))[0])
+    return check_ids(trained, triple_ids(trained, *rows_of(triples))[0])
 
 
 def triple_ids(
-    trained: Trained, rows: Sequence[tuple[str, str, str]], *, skip_unknown: bool = False
+    trained: Trained, rows: Sequence[tuple[str, str, str]], places: Places, *, skip_unknown: bool = False
 ) -> tuple[Triples, list[Skipped]]:
     """Return the ids of triples given by whole names, and the rows that were skipped because the model does not know a name."""
-    found, skipped = understood(rows, lambda row: trained.whole_triple(*row), skip=skip_unknown)
+    found, skipped = understood(rows, lambda row: trained.whole_triple(*row), places, skip=skip_unknown)
     return np.array(found, dtype=np.int32).reshape(-1, 3), skipped
 
 

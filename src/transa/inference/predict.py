@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from transa.data import Vocabulary
+from transa.data.places import Places
 from transa.data.vocabulary import as_name
 from transa.errors import InputError
 from transa.evaluation.queries import Side
@@ -308,7 +309,7 @@ def whole_questions(
         )
         return Question(head, relation, tail)
 
-    return understood(questions, with_keys, unit="question", skip=skip_unknown)
+    return understood(questions, with_keys, Places(unit="question"), skip=skip_unknown)
 
 
 def read_questions(path: Path) -> list[Question]:
