@@ -75,6 +75,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
+def graph_size(entities: int, relations: int) -> str:
+    """Return ``3 entities, 1 relation``."""
+    return f"{counted(entities, 'entity', 'entities')}, {counted(relations, 'relation')}"
+
+
 def listed(words: list[str]) -> str:
     """Return ``a``, ``a and b`` or ``a, b and c``."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

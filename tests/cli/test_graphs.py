@@ -460,10 +460,8 @@ def test_unseen_entities_and_relations_are_kept_and_noted(command, tmp_path):
     (source / "test.txt").write_text("ada\tknows\tzoe\nmax\tknows\tada\nada\tlikes\tbob\n")
     result = command("stats", source, "--json")
     assert result.code == 0
-    assert (
-        "note: 1 valid triples have an entity or relation that does not occur in train; they are kept\n" in result.err
-    )
-    assert "note: 2 test triples have an entity or relation that does not occur in train; they are kept\n" in result.err
+    assert "note: 1 valid triple has an entity or relation that does not occur in train, and is kept\n" in result.err
+    assert "note: 2 test triples have an entity or relation that does not occur in train, and are kept\n" in result.err
     found = json.loads(result.out)
     assert found["unseen"] == {"valid": 1, "test": 2}
     assert found["entities"] == 5
@@ -498,6 +496,19 @@ def test_options_reach_the_reader(command, tmp_path, content, options):
     result = command("convert", tmp_path / "x.dat", tmp_path / "out.tsv", *options)
     assert result.code == 0 and ("not used: the column 'when'" in result.err) == ("when" in content)
     assert (tmp_path / "out.tsv").read_text() == "a\tr\tb\n"
+
+
+def test_stats_show_labels_to_people_and_keys_in_json(command, tmp_path):
+    (tmp_path / "x.ttl").write_text(
+        "@prefix : <http://x.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        ':P31 rdfs:label "has category" . :P32 rdfs:label "category again" . :a :P31 :b . :a :P32 :b .\n'
+    )
+    shown = command("stats", tmp_path / "x.ttl")
+    assert shown.out.count("has category (P31)") == shown.out.count("category again (P32)") == 2
+    assert list(json.loads(command("stats", tmp_path / "x.ttl", "--json").out)["per_relation"]) == [
+        "http://x.org/P31",
+        "http://x.org/P32",
+    ]
 
 
 def test_quotes_can_be_taken_literally(command, tmp_path):
@@ -544,7 +555,9 @@ def test_convert_writes_to_standard_output(command, tmp_path):
 
 def test_convert_splits_on_request(command, one_piece, tmp_path):
     for target, seed in (("a", 1), ("b", 1), ("c", 2)):
-        assert command("convert", one_piece, tmp_path / target, "--split", "0.8,0.1,0.1", "--seed", seed).code == 0
+        assert (
+            command("convert", one_piece, tmp_path / target, "--split", "0.8,0.1,0.1", "--split-seed", seed).code == 0
+        )
     graphs = [load(tmp_path / target) for target in "abc"]
     assert graphs[0] == graphs[1] != graphs[2]
     assert [len(graphs[0].triples(split)) for split in ("train", "valid", "test")] == [80, 10, 10]

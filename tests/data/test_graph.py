@@ -371,7 +371,7 @@ def test_names_that_differ_by_case_or_blanks_are_noted_once():
         ("X", "treats", "y"),
     ]
     (note,) = KnowledgeGraph.from_triples(rows).notes
-    assert note.startswith("4 names differ from others only by case or by blanks at the ends, and stay apart: ")
+    assert note.startswith("4 names differ from others only by case or by blanks at the ends (kept apart): ")
     assert "'Aspirin' and 'aspirin', 'X' and 'x', 'fever' and 'fever ', …" in note
     assert KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "r", "c")]).notes == ()
 

@@ -14,11 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from transa.cli.options import TableOutput
-from transa.readable import counted, is_iri, is_number, one_line, short
+from transa.readable import called, counted, is_iri, is_number, one_line, short
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from transa.data import Vocabulary
     from transa.inference.results import Table as Result
     from transa.inference.rows import Skipped
     from transa.models import Model
@@ -86,10 +87,17 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], *
     console.print(drawn)
 
 
+def shown_names(vocabulary: Vocabulary) -> dict[str, str]:
+    """Return what people read in the place of each key."""
+    return {key: called(key, vocabulary.name(place)) for place, key in enumerate(vocabulary)}
+
+
 def show(found: Result, *, title: str | None = None, full: bool = False) -> None:
     """Print a table of a result on stdout, if it has rows; `title` stands in the place of its own."""
     if found.rows:
         table(title or found.title, found.header, found.rows, full=full)
+        if found.note:
+            typer.echo(found.note)
 
 
 def _short_iris(cells: Iterable[object]) -> dict[str, str]:

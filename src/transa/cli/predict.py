@@ -82,7 +82,8 @@ def predict(
             {"question": vars(each.question), "asked": each.question.asked, "answers": list(map(vars, each))}
             for each in answers
         ]
-        return {"run": str(run), "notes": list(notes), "skipped": list(map(vars, skipped)), "questions": found}
+        said = [*notes, *dict.fromkeys(each.order_note for each in answers if each.order_note)]
+        return {"run": str(run), "notes": said, "skipped": list(map(vars, skipped)), "questions": found}
 
     def show_all() -> None:
         for each in answers:

@@ -11,7 +11,7 @@ import typer
 
 from transa.choices import EngineName
 from transa.cli.graphs import load_graph
-from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, TextFormat, Threads, add_command
+from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, SplitSeed, TextFormat, Threads, add_command
 from transa.cli.output import emit_json, live_view, note, note_compiling, table
 from transa.readable import one_line
 
@@ -82,19 +82,22 @@ def train(
     text: TextFormat,
     selection: Selection,
     split: Split = None,
-    split_seed: Annotated[int, typer.Option(min=0, help="Of --split.")] = 0,
+    split_seed: SplitSeed = 0,
     as_json: Json = False,
 ) -> None:
     """Train a model on a graph and keep it in a run folder."""
     from transa.cli.stopping import stopping_between_epochs
     from transa.data.registry import canonical
     from transa.estimators import estimator_for
+    from transa.inference.trained import NO_VALID
     from transa.training import RunFolder
     from transa.training.memory import training_memory
     from transa.training.recipe_files import GENERAL
 
     graph = load_graph(source, text, selection, split, split_seed)
     note(*graph.notes)
+    if not len(graph.valid):
+        note(f"{NO_VALID}; --split 0.8,0.1,0.1 takes some of the triples for it")
     folder = RunFolder(out)
     given = dict(map(read_setting, training.settings or []))
     options = machine.options()

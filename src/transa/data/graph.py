@@ -19,6 +19,7 @@ from transa.data.name_notes import notes_on_names
 from transa.data.triple_table import TripleTable
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
+from transa.readable import graph_size
 
 if TYPE_CHECKING:
     from transa.data.facts import KnownFacts
@@ -112,7 +113,7 @@ class KnowledgeGraph:
         Examples
         --------
         >>> KnowledgeGraph.from_triples([("ada", "knows", "bob"), ("bob", "knows", "eve")])
-        KnowledgeGraph(3 entities, 1 relations, 2 train / 0 valid / 0 test triples)
+        KnowledgeGraph(3 entities, 1 relation, 2 train / 0 valid / 0 test triples)
         """
         tables: dict[Split, TripleTable] = {}
         for split, source in zip(SPLITS, (train, valid, test), strict=True):
@@ -207,7 +208,7 @@ class KnowledgeGraph:
 
     def __repr__(self) -> str:
         sizes = " / ".join(f"{len(getattr(self, split)):,} {split}" for split in SPLITS)
-        return f"KnowledgeGraph({len(self.entities):,} entities, {len(self.relations):,} relations, {sizes} triples)"
+        return f"KnowledgeGraph({graph_size(len(self.entities), len(self.relations))}, {sizes} triples)"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KnowledgeGraph):

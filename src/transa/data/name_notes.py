@@ -31,7 +31,7 @@ def notes_on_names(entities: pa.Array, relations: pa.Array) -> Iterator[str]:
         shown = ", ".join(" and ".join(map(quote, each[:EXAMPLES])) for each in examples[:EXAMPLES])
         more = ", …" if alike > EXAMPLES else ""
         differ = "differs from another one" if alike == 1 else "differ from others"
-        yield f"{counted(alike, 'name')} {differ} only by case or by blanks at the ends, and stay apart: {shown}{more}"
+        yield f"{counted(alike, 'name')} {differ} only by case or by blanks at the ends (kept apart): {shown}{more}"
     spoilt = entities.filter(pc.match_substring_regex(entities, _SPOILT))
     if len(spoilt) and not pc.any(pc.match_substring_regex(entities, _BROKEN)).as_py():
         yield (

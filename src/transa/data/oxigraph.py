@@ -24,6 +24,7 @@ from transa.data.streams import format_suffix, open_bytes, reading, stem
 from transa.data.triple_table import TableBuilder, TripleTable
 from transa.data.watched_xml import WatchedXml
 from transa.errors import InputError, quote
+from transa.readable import counted
 
 try:
     import pyoxigraph as rdf
@@ -76,7 +77,7 @@ def read_statements(path: Path) -> TripleTable:
             literals += 1
     if not len(builder):
         raise InputError(f"no triple between resources ({literals:,} with literals skipped)", path=path)
-    notes = (f"{path}: {literals:,} statements with literals skipped",) if literals else ()
+    notes = (f"{path}: {counted(literals, 'statement')} with literals skipped",) if literals else ()
     return builder.table(
         names=texts[LABEL].chosen, descriptions=texts[COMMENT].chosen, notes=notes, places=Places(path, "triple")
     )

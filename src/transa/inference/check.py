@@ -29,9 +29,11 @@ class Checked:
     head, relation, tail
         Keys.
     score, threshold
-        The model says true if the score is below the threshold of the relation.
+        The model says true if the score is below the threshold of the relation. The score of a directional model is the mean of both
+        directions.
     decision
-        What the model says; None, like threshold and probability, if the graph has no validation triples.
+        What the model says; None, like threshold and probability, if the graph has no validation triples. A loop that the loop prior
+        bars is false.
     probability
         If valid has labels, the probability that the triple is true where triples are mixed like these. Otherwise the probability
         of the tail as an answer to (head, relation, ?), see `transa.inference.answer_chances`; of a known fact, as if it were new.
@@ -181,5 +183,5 @@ def check_ids(trained: Trained, triples: Triples, *, as_answers: bool = False) -
     ]
     for row in np.flatnonzero(barred_triples(trained.model, triples)).tolist():
         why = trained.why_barred(int(triples[row, 1]))
-        checked[row] = replace(checked[row], decision=False, probability=0.0, note=why)
+        checked[row] = replace(checked[row], decision=False, probability=None, note=why)
     return Checks(tuple(checked))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -146,7 +147,18 @@ class Answers(Results[Prediction]):
             for found in self.predictions
         ]
         question = self.question if full or self.named is None else self.named
-        return Table(str(question), ("", question.asked, "score", "probability", ""), tuple(rows))
+        return Table(
+            str(question), ("", question.asked, "score", "probability", ""), tuple(rows), self.order_note or ""
+        )
+
+    @property
+    def order_note(self) -> str | None:
+        """A note that the probabilities stand in another order than the answers; None where they do not."""
+        chances = [float(figure(each.probability)) for each in self.predictions if each.probability is not None]
+        if all(one >= two for one, two in pairwise(chances)):
+            return None
+        order = "margins (threshold - score)" if self.question.asked == "relation" else "scores"
+        return f"In the order of {order}; probabilities also weigh what is known, and order the answers differently."
 
 
 def frame_of(answers: Iterable[Answers]) -> pa.Table:
