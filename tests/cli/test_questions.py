@@ -83,13 +83,13 @@ def test_wrong_questions(command, run: Path, arguments: tuple[str, ...], message
     ("name", "text", "message"),
     [
         ("q.csv", "a,b,c\ne1,next,\n", "expected the columns head, relation, tail"),
-        ("q.csv", "head,relation,tail\ne1,next,e2\n", "row 1"),
+        ("q.csv", "head,relation,tail\n\ne1,next,e2\n", "q.csv, line 3"),
         ("q.csv", "head,relation,tail\ne1,next\n", "expected 3 columns, found 2"),
         ("q.csv", "head,relation,tail\n", "no rows"),
         ("q.csv", "", "expected the columns"),
         ("q.parquet", "not parquet", "not a readable Parquet file"),
         ("q.xlsx", "x", "unknown suffix"),
-        ("q.csv", "head,relation,tail\ne1,next,\nZoe,next,\n", "question 2: unknown entity 'Zoe'"),
+        ("q.csv", "head,relation,tail\ne1,next,\nZoe,next,\n", "q.csv, line 3: unknown entity 'Zoe'"),
     ],
 )
 def test_wrong_files_of_questions(command, run: Path, tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -51,11 +51,14 @@ def test_claims_with_unknown_names_are_skipped_on_request_and_listed(command, ru
 def test_questions_with_unknown_names_are_skipped_on_request_and_listed(command, run: Path, tmp_path: Path) -> None:
     questions = written(tmp_path / "q.csv", "head,relation,tail\ne2,next,\nZoe,next,\nE3,next,\ne,next,\n")
     refused = command("predict", run, "--queries", questions)
-    assert refused.code == 2 and "question 2: unknown entity 'Zoe'" in refused.err
+    assert refused.code == 2 and "q.csv, line 3: unknown entity 'Zoe'" in refused.err
     found = command("predict", run, "--queries", questions, "-k", 1, "--skip-unknown", "--json")
     report = json.loads(found.out)
     assert [each["answers"][0]["key"] for each in report["questions"]] == ["e3", "e4"]
-    assert [each["row"] for each in report["skipped"]] == [2, 4]  # a beginning is no name in a file
+    assert [(each["row"], each["line"]) for each in report["skipped"]] == [
+        (2, 3),
+        (4, 5),
+    ]  # a beginning is no name in a file
     assert "2 questions left out" in found.err
     assert command("predict", run, "--head", "e2", "--relation", "next", "--skip-unknown").code == 2
 

@@ -12,7 +12,7 @@ import pytest
 from tests.inference.runs import trained
 from transa.errors import InputError
 from transa.inference import Question, Trained, answer, check, discover, explain, neighbours
-from transa.inference.predict import Answers, Prediction
+from transa.inference.answers import Answers, Prediction
 from transa.inference.results import SHOWN, Table
 
 

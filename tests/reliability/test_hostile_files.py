@@ -19,7 +19,7 @@ import pytest
 
 from transa.data import KnowledgeGraph, load, streams
 from transa.errors import InputError, suggest
-from transa.inference.predict import read_questions
+from transa.inference.question_files import read_questions
 
 STATEMENT = "<http://a/x> <http://a/p> "
 XML = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:a="http://a/">'

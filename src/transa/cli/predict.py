@@ -54,9 +54,11 @@ def predict(
     no_loop_prior: NoLoopPrior = False,
 ) -> None:
     """Answer (head, relation, ?), (?, relation, tail) or (head, ?, tail)."""
+    from transa.data.places import Places
     from transa.errors import InputError
     from transa.estimators import load_model
-    from transa.inference.predict import Question, frame_of, read_questions, whole_questions
+    from transa.inference.answers import Question, frame_of
+    from transa.inference.question_files import read_questions, whole_questions
 
     output.check()
     given = (asked.head, asked.relation, asked.tail)
@@ -64,11 +66,11 @@ def predict(
         raise InputError("--queries: give questions in the file or by --head, --relation and --tail, not both")
     if asked.queries is None and asked.skip_unknown:
         raise InputError("--skip-unknown goes with --queries")
-    questions = [Question(*given)] if asked.queries is None else read_questions(asked.queries)
+    questions, places = read_questions(asked.queries) if asked.queries is not None else ([Question(*given)], Places())
     model = load_model(run)
     skipped: list[Skipped] = []
     if asked.queries is not None:
-        questions, skipped = whole_questions(model.trained_, questions, skip_unknown=asked.skip_unknown)
+        questions, skipped = whole_questions(model.trained_, questions, places, skip_unknown=asked.skip_unknown)
         note_skipped(skipped, "question")
     note_compiling("best_answers", model.model_, len(questions))
     answers = model.answer(questions, top=top, new_only=new_only, in_range=in_range, loop_prior=not no_loop_prior)

@@ -13,7 +13,7 @@ from transa.choices import EngineName
 from transa.cli.graphs import load_graph
 from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, SplitSeed, TextFormat, Threads, add_command
 from transa.cli.output import emit_json, live_view, note, note_compiling, table
-from transa.readable import one_line
+from transa.readable import counted, one_line
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
@@ -110,7 +110,7 @@ def train(
     note(f"memory: about {training_memory(graph, recipe, options)}")
     trainer = estimator_for(recipe, options).trainer(graph, folder, source)
     size = f"{trainer.model!r}, {trainer.model.parameters:,} parameters"
-    note(f"{size}; engine: {trainer.engine.name}, {trainer.threads} threads")
+    note(f"{size}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
     if recipe.negatives != "all":  # the softmax has kernels of its own, which compile in seconds
         note_compiling("gradient_phase", trainer.trained)
     with stopping_between_epochs(trainer), live_view(recipe.epochs) as callback:
@@ -125,7 +125,7 @@ def train(
     else:
         best = summary["validation"]
         scored = f", best validation {best['measure']} {best['best']:.4f} in epoch {best['epoch']}" if best else ""
-        typer.echo(f"{out}: {summary['epochs']} epochs in {summary['seconds']:.1f} s{scored}")
+        typer.echo(f"{out}: {counted(summary['epochs'], 'epoch')} in {summary['seconds']:.1f} s{scored}")
 
 
 def _recipe(
@@ -168,7 +168,7 @@ def demo(
     graph, folder, recipe = load("umls"), RunFolder(out), load_recipe("transa", None, "umls")
     folder.discard()
     trainer = estimator_for(recipe).trainer(graph, folder, "umls")
-    note(f"{trainer.model!r}; engine: {trainer.engine.name}, {trainer.threads} threads")
+    note(f"{trainer.model!r}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
     note_compiling("gradient_phase", trainer.trained)
     with live_view(recipe.epochs) as callback:
         trainer.fit(callback)

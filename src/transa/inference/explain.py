@@ -14,10 +14,11 @@ from transa.data.graph import Triples
 from transa.errors import InputError
 from transa.evaluation import link_prediction
 from transa.evaluation.queries import SIDES, Side
+from transa.inference.answers import Prediction, Question
 from transa.inference.check import Checked, check_ids
 from transa.inference.explanation_text import sentence_of, tables_of
 from transa.inference.neighbours import distances
-from transa.inference.predict import Prediction, Question, answer
+from transa.inference.predict import answer
 from transa.inference.reasons import Against, Path, Similar, against, paths, similar
 from transa.inference.residual import Parts, Transformed, parts, transformed
 from transa.inference.results import Table

@@ -58,7 +58,11 @@ def _rank(found: Explanation) -> float:
 
 def _reasons(found: Explanation) -> list[str]:
     triple, reasons = found.triple, []
-    heads, tails = (_near(some, found.entities) for some in (found.like_head, found.like_tail))
+    single = {
+        each.side for each in found.against
+    }  # where there is one answer, another one is no reason, however similar
+    heads = [] if "head" in single else _near(found.like_head, found.entities)
+    tails = [] if "tail" in single else _near(found.like_tail, found.entities)
     if heads:
         verb = "have" if len(heads) > 1 else "has"
         reasons.append(f"{listed(heads)}, similar to {triple.head_name}, {verb} the same {_noun(triple.relation_name)}")
