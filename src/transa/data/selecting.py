@@ -37,18 +37,20 @@ def select(graph: KnowledgeGraph, drop_relations: Sequence[str] = (), *, literal
     InputError
         If the graph has no relation of such a key, or if no training triple is left.
     """
-    kept, notes = _kept(graph, drop_relations, literals)
+    kept, notes = _kept(graph, drop_relations, literals, "training triple")
     return _only(graph, kept).with_notes(*notes) if notes else graph
 
 
 def select_rows(table: TripleTable, drop_relations: Sequence[str] = (), *, literals: bool = True) -> TripleTable:
     """Return some of the triples of a table, as `select` does of a graph."""
-    kept, notes = _kept(KnowledgeGraph.from_tables({"train": table}), drop_relations, literals)
-    return table.where(kept["train"]).with_notes(*notes) if notes else table
+    if not drop_relations and literals:
+        return table
+    kept, notes = _kept(KnowledgeGraph.from_tables({"train": table}), drop_relations, literals, "triple")
+    return table.where(kept["train"]).with_notes(*notes)
 
 
 def _kept(
-    graph: KnowledgeGraph, drop_relations: Sequence[str], literals: bool
+    graph: KnowledgeGraph, drop_relations: Sequence[str], literals: bool, needed: str
 ) -> tuple[dict[Split, npt.NDArray[np.bool_]], list[str]]:
     """Tell for each triple whether it stays, and say how many do not."""
     if isinstance(drop_relations, str):
@@ -61,7 +63,7 @@ def _kept(
     by_literal = {split: tails[graph.triples(split)[:, 2]] for split in SPLITS}
     kept = {split: ~(edges[graph.triples(split)[:, 1]] | by_literal[split]) for split in SPLITS}
     if not kept["train"].any():
-        raise InputError("no triple is left to train on without the relations and literals that are to be dropped")
+        raise InputError(f"no {needed} is left without the relations and literals that are to be dropped")
     notes = []
     if drop_relations:
         count = sum(int(edges[graph.triples(split)[:, 1]].sum()) for split in SPLITS)
