@@ -71,7 +71,7 @@ class Neighbours(Results[Neighbour]):
         under = self.relation if full else self.relation_name
         title = f"Nearest to {self.entity if full else self.entity_name}{f' under {under}' if under else ''}"
         rows = [(called(n.key, n.name, full=full), figure(n.distance), f"{n.degree:,}") for n in self.nearest]
-        note = f"distance: by the {ABSOLUTE}, since it has negative ones" if self.measure == ABSOLUTE else ""
+        note = f"distance: by the {ABSOLUTE}, since weights may be negative" if self.measure == ABSOLUTE else ""
         return Table(title, ("entity", "distance", "triples"), tuple(rows), note)
 
 
