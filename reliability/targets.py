@@ -343,6 +343,6 @@ def _question_table() -> bytes:
 
 
 def _ask(folder: Path) -> None:
-    from transa.inference.predict import read_questions
+    from transa.inference.question_files import read_questions
 
     read_questions(next(folder.glob("ask.*")))

@@ -30,17 +30,17 @@ class InputError(TransaError, ValueError):
     path
         The file with the error.
     line
-        The line (or row) in it, counted from 1.
+        The line (or row) in it, counted from 1; or the label of a row as text.
     unit
         What `line` is called: ``"line"`` in text, ``"row"`` in tables.
     """
 
     def __init__(
-        self, message: str, *, path: str | Path | None = None, line: int | None = None, unit: str = "line"
+        self, message: str, *, path: str | Path | None = None, line: int | str | None = None, unit: str = "line"
     ) -> None:
         place = "" if path is None else str(path)
         if line is not None:
-            place += f"{', ' if place else ''}{unit} {line:,}"
+            place += f"{', ' if place else ''}{unit} {line if isinstance(line, str) else format(line, ',')}"
         super().__init__(f"{place}: {message}" if place else message)
         self.path = path
         self.line = line

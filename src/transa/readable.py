@@ -70,6 +70,16 @@ def one_line(text: str) -> str:
     return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return ``1 triple`` or ``2,000 triples``."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def graph_size(entities: int, relations: int) -> str:
+    """Return ``3 entities, 1 relation``."""
+    return f"{counted(entities, 'entity', 'entities')}, {counted(relations, 'relation')}"
+
+
 def listed(words: list[str]) -> str:
     """Return ``a``, ``a and b`` or ``a, b and c``."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ import pytest
 
 import transa
 from tests.conftest import Result
+from tests.inference.runs import line
+from transa.data.vocabulary import Vocabulary
 from transa.training import RunFolder, Trainer, load_recipe
 
 Command = Callable[..., Result]
@@ -132,6 +135,14 @@ def test_tables_for_people(command: Command, run: Path) -> None:
     assert result.code == 0
     for word in ("filtered", "MRR", "Hits@10", "N-N", "affects", "distinct queries"):
         assert word in result.out
+
+
+def test_relations_are_called_by_label_for_people_and_by_key_in_json(command: Command, tmp_path: Path) -> None:
+    graph = replace(line(), relations=Vocabulary(["P31", "P32"], ["has category", None]), test=line().valid)
+    transa.TransE(dim=2, epochs=1, options=transa.Options(engine="torch")).fit(graph).save(tmp_path / "run")
+    for name in ("evaluate", "classify"):
+        assert "has category (P31)" in command(name, tmp_path / "run").out
+        assert set(json.loads(command(name, tmp_path / "run", "--json").out)["relations"]) == {"P31", "P32"}
 
 
 @pytest.mark.parametrize(

@@ -83,13 +83,13 @@ def test_wrong_questions(command, run: Path, arguments: tuple[str, ...], message
     ("name", "text", "message"),
     [
         ("q.csv", "a,b,c\ne1,next,\n", "expected the columns head, relation, tail"),
-        ("q.csv", "head,relation,tail\ne1,next,e2\n", "row 1"),
+        ("q.csv", "head,relation,tail\n\ne1,next,e2\n", "q.csv, line 3"),
         ("q.csv", "head,relation,tail\ne1,next\n", "expected 3 columns, found 2"),
         ("q.csv", "head,relation,tail\n", "no rows"),
         ("q.csv", "", "expected the columns"),
         ("q.parquet", "not parquet", "not a readable Parquet file"),
         ("q.xlsx", "x", "unknown suffix"),
-        ("q.csv", "head,relation,tail\ne1,next,\nZoe,next,\n", "question 2: unknown entity 'Zoe'"),
+        ("q.csv", "head,relation,tail\ne1,next,\nZoe,next,\n", "q.csv, line 3: unknown entity 'Zoe'"),
     ],
 )
 def test_wrong_files_of_questions(command, run: Path, tmp_path: Path, name: str, text: str, message: str) -> None:
@@ -189,7 +189,7 @@ def test_damaged_runs_are_refused_with_a_message(command, tmp_path: Path, argume
         (("map", "RUN", "--picture", "OUT.png", "--method", "tsne"), "'--method'"),
         (("check", "RUN", "nowhere.csv"), "nowhere.csv"),
         (("check", "RUN", "NARROW"), "narrow.csv"),
-        (("check", "RUN", "AMBIGUOUS"), "row 2: entity 'Dor' is ambiguous"),
+        (("check", "RUN", "AMBIGUOUS"), "two.csv, line 3: entity 'Dor' is ambiguous"),
         (("extend", "RUN", "nowhere.csv", "--out", "OUT"), "nowhere.csv"),
         (("extend", "RUN", "NARROW", "--out", "OUT"), "narrow.csv"),
         (("extend", "RUN", "AMBIGUOUS", "--out", "OUT", "--steps", "-1"), "'--steps'"),
@@ -223,7 +223,7 @@ def test_check_and_its_exit_codes(command, run: Path, bare: Path, tmp_path: Path
     assert command("check", run, good, "--fail-below", 0.5, "--out", tmp_path / "said.tsv").code == 0
     assert (tmp_path / "said.tsv").read_text().startswith("head\trelation\ttail\tscore\tthreshold")
     unknown = command("check", run, written(tmp_path / "u.csv", "head,relation,tail\ne0,next,Zoe\n"))
-    assert unknown.code == 2 and "row 1: unknown entity 'Zoe'" in unknown.err and "u.csv" in unknown.err
+    assert unknown.code == 2 and "u.csv, line 2: unknown entity 'Zoe'" in unknown.err
     assert "no validation triples" in command("check", bare, good).err
     assert command("check", bare, good, "--fail-below", 0.5).code == 2
     assert command("check", run, good, "--fail-below", 7).code == 2

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.inference.runs import kept, trained
+from transa.data import KnowledgeGraph
+from transa.data.writing import write_file
 from transa.errors import InputError
 from transa.inference import discover
 from transa.inference.check import Checked
@@ -32,13 +34,14 @@ def key(fact: Checked) -> tuple[str, str, str]:
 
 def test_claims_with_unknown_names_are_skipped_on_request_and_listed(command, run: Path, tmp_path: Path) -> None:
     claims = written(tmp_path / "claims.csv", CLAIMS)
-    assert command("check", run, claims).code == 2
+    refused = command("check", run, claims)
+    assert refused.code == 2 and f"{claims}, line 3: unknown entity 'Zoe'" in refused.err
     found = command("check", run, claims, "--skip-unknown", "--json")
     report = json.loads(found.out)
     assert [row["tail"] for row in report["triples"]] == ["e1", "e6"]
-    assert [each["row"] for each in report["skipped"]] == [2, 4]
+    assert [(each["row"], each["line"]) for each in report["skipped"]] == [(2, 3), (4, 5)]
     assert "unknown entity 'Zoe'" in report["skipped"][0]["reason"]
-    assert "2 triples left out" in found.err and "row 4: unknown relation 'likes'" in found.err
+    assert "2 triples left out" in found.err and "line 5: unknown relation 'likes'" in found.err
     nothing = command(
         "check", run, written(tmp_path / "none.csv", "head,relation,tail\nZoe,next,e1\n"), "--skip-unknown"
     )
@@ -48,11 +51,14 @@ def test_claims_with_unknown_names_are_skipped_on_request_and_listed(command, ru
 def test_questions_with_unknown_names_are_skipped_on_request_and_listed(command, run: Path, tmp_path: Path) -> None:
     questions = written(tmp_path / "q.csv", "head,relation,tail\ne2,next,\nZoe,next,\nE3,next,\ne,next,\n")
     refused = command("predict", run, "--queries", questions)
-    assert refused.code == 2 and "question 2: unknown entity 'Zoe'" in refused.err
+    assert refused.code == 2 and "q.csv, line 3: unknown entity 'Zoe'" in refused.err
     found = command("predict", run, "--queries", questions, "-k", 1, "--skip-unknown", "--json")
     report = json.loads(found.out)
     assert [each["answers"][0]["key"] for each in report["questions"]] == ["e3", "e4"]
-    assert [each["row"] for each in report["skipped"]] == [2, 4]  # a beginning is no name in a file
+    assert [(each["row"], each["line"]) for each in report["skipped"]] == [
+        (2, 3),
+        (4, 5),
+    ]  # a beginning is no name in a file
     assert "2 questions left out" in found.err
     assert command("predict", run, "--head", "e2", "--relation", "next", "--skip-unknown").code == 2
 
@@ -69,6 +75,49 @@ def test_columns_of_claims_and_news_can_be_chosen(command, run: Path, tmp_path: 
     assert "'E7' for 'e7'" in grown.err and "'E7' for 'e7'" in json.loads(grown.out)["notes"][0]
 
 
+NEWS = "head,relation,tail,score\n\ne7,next,e8,0.9\ne8,likes,e1,0.9\ne7,far,1999,0.9\ne6,far,e8,0.2\ne8,junk,e2,0.9\n"
+
+
+def test_news_are_selected_as_graphs_are_and_named_by_line(command, run: Path, tmp_path: Path) -> None:
+    news = written(tmp_path / "news.csv", NEWS)
+    grow = ("extend", run, news, "--steps", 0, "--out", tmp_path / "grown")
+    refused = command(*grow)
+    assert refused.code == 2 and f"{news}, line 4: unknown relation 'likes'" in refused.err
+    selected = ("--no-literals", "--minimum-confidence", "score=0.5", "--drop-relation", "junk", "--skip-unknown")
+    found = command(*grow, *selected, "--json")
+    report = json.loads(found.out)
+    assert (report["triples"], [each["key"] for each in report["new_entities"]]) == (1, ["e8"])
+    assert [each["line"] for each in report["skipped"]] == [4]
+    assert "1 triple whose tail is a number" in found.err and "1 of 5 rows left out" in found.err
+    assert "1 triple left out" in found.err and "line 4: unknown relation 'likes'" in found.err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "nt"])
+def test_a_wrong_claim_is_named_by_its_place_after_others_were_left_out(
+    command, run: Path, tmp_path: Path, suffix: str
+) -> None:
+    rows = [("e0", "next", "1999"), ("e0", "next", "e1"), ("e0", "next", "Zoe")]
+    graph = KnowledgeGraph.from_triples(rows)
+    claims = write_file(graph, tmp_path / f"claims.{suffix}", ["train"])
+    found = command("check", run, claims, "--no-literals")
+    place = {"csv": "line 4", "jsonl": "line 3", "parquet": "row 3", "nt": "triple 3"}[suffix]
+    assert found.code == 2 and f"{claims}, {place}: unknown entity 'Zoe'" in found.err
+
+
+def test_new_entities_keep_their_labels(command, run: Path, tmp_path: Path) -> None:
+    import transa
+
+    news = written(
+        tmp_path / "news.ttl",
+        "@prefix : <urn:transa:> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        ':e7 :next :e8 . :e8 rdfs:label "Zoe"@en ; rdfs:comment "a new one" . :e0 rdfs:label "other" .\n',
+    )
+    found = command("extend", run, news, "--steps", 0, "--out", tmp_path / "grown")
+    assert found.code == 0 and "Zoe (e8)" in found.out and "1 triple added" in found.out
+    entities = transa.load_model(tmp_path / "grown").graph_.entities
+    assert (entities.name(8), entities.descriptions[8].as_py(), entities.name(0)) == ("Zoe", "a new one", "e0")
+
+
 def test_a_graph_is_read_without_what_is_to_be_left_out(command, tmp_path: Path) -> None:
     text = "drug,what,gene,score\na,binds,b,0.9\na,year,1999,0.9\nc,binds,d,0.2\na,junk,b,1\n"
     path = written(tmp_path / "x.csv", text)
@@ -76,7 +125,7 @@ def test_a_graph_is_read_without_what_is_to_be_left_out(command, tmp_path: Path)
     found = command("stats", path, *asked)
     report = json.loads(found.out)
     assert (report["entities"], report["relations"], report["triples"]["train"]) == (2, 1, 1)
-    assert "1 of 4 rows left out" in found.err and "number or a date" in found.err and "1 triples of junk" in found.err
+    assert "1 of 4 rows left out" in found.err and "number or a date" in found.err and "1 triple of junk" in found.err
     wrong = command("stats", path, "--minimum-confidence", "0.5")
     assert wrong.code == 2 and "such as score=0.7" in wrong.err
 

@@ -116,7 +116,9 @@ def test_a_file_of_ones_own_is_split_and_trained(command, tmp_path: Path) -> Non
     (tmp_path / "films.csv").write_text("\n".join(rows) + "\n")
     options = ["--split", "0.8,0.1,0.1", "--set", "validate_every=1"]
     result = command("train", tmp_path / "films.csv", "--out", tmp_path / "run", *SMALL, *options)
-    assert result.code == 0
+    assert result.code == 0 and "no probabilities" not in result.err
+    whole = command("train", tmp_path / "films.csv", "--out", tmp_path / "whole", *SMALL)
+    assert whole.code == 0 and "no thresholds and no probabilities; --split 0.8,0.1,0.1" in whole.err
 
 
 @pytest.mark.slow

@@ -88,7 +88,7 @@ LABELS = {
     "polars, small numbers": pl.DataFrame({"h": ["a", "b"], "r": ["r", "r"], "t": ["b", "a"], "label": [1, -1]}).cast(
         {"label": pl.Int8}
     ),
-    "arrow, text": pa.table({"h": ["a", "b"], "r": ["r", "r"], "t": ["b", "a"], "y": ["1", "-1"]}),
+    "arrow, text": pa.table({"x": ["a", "b"], "y": ["r", "r"], "z": ["b", "a"], "Labels": ["1", "-1"]}),
 }
 
 
@@ -107,14 +107,14 @@ def test_a_fourth_value_is_the_label(source):
         (["abc"], "row 1: expected 3 or 4 values, found 'abc'"),
         ([("a", "", "b")], "row 1: a blank name"),
         ([("a", "r", " \t")], "row 1: a blank name"),
-        ([("a", None, "b")], "row 1: a blank name"),
+        ([("a", None, "b")], "row 1: a missing name"),
         ([("a", "r", "b", 0)], "row 1: expected the label 1 or -1, found '0'"),
         ([("a", "r", "b", 1), ("a", "r", "b")], "row 2: labelled and unlabelled rows are mixed"),
         ([("a", "r", "b"), ("a", "r", "b", 1)], "row 2: labelled and unlabelled rows are mixed"),
-        (pd.DataFrame([("a", "r")]), "expected 3 or 4 columns .*, found 2: 0, 1"),
-        (pd.DataFrame([("a", "r", "b"), ("a", None, "b")]), "row 2: a blank name in column '1'"),
+        (pd.DataFrame([("a", "r")]), "expected 3 or 4 columns, .*; found 0, 1; select or rename them"),
+        (pd.DataFrame([("a", "r", "b"), ("a", None, "b")]), "index 1: a missing name .* in column '1'"),
         (pd.DataFrame([("a", "r", 0.5)]), "column '2' holds double; expected strings or whole numbers"),
-        (pd.DataFrame([("a", "r", "b", 1), ("a", "r", "b", 3)]), "row 2: expected the label 1 or -1, found '3'"),
+        (pd.DataFrame([("a", "r", "b", 1), ("a", "r", "b", 3)]), "index 1: expected the label 1 or -1, found '3'"),
         (pd.DataFrame([("a", "r", "b", True)]), "the column of labels holds bool"),
     ],
 )
@@ -129,9 +129,11 @@ def test_false_triples_cannot_be_trained_on():
         KnowledgeGraph.from_triples([("a", "r", "b", 1), ("b", "r", "b", -1)])
 
 
-def test_no_triples_are_a_graph_too():
-    graph = KnowledgeGraph.from_triples([])
-    assert (len(graph), len(graph.entities), graph.train.shape) == (0, 0, (0, 3))
+@pytest.mark.parametrize("nothing", [[], iter(()), np.empty((0, 3)), pd.DataFrame({"h": [], "r": [], "t": []})])
+def test_without_a_triple_there_is_no_graph(nothing):
+    with pytest.raises(InputError, match="train: there is no triple"):
+        KnowledgeGraph.from_triples(nothing)
+    assert len(KnowledgeGraph.from_triples([("a", "r", "b")], valid=[]).valid) == 0
 
 
 # ---------------------------------------------------------------------- from ids
@@ -318,20 +320,60 @@ def test_missing_values_are_no_names(missing, place):
     row = ["a", "r", "b"]
     row[place] = missing
     for rows in ([("a", "r", "b"), tuple(row)], np.array([["a", "r", "b"], row], dtype=object)):
-        with pytest.raises(InputError, match="row 2: a blank name"):
+        with pytest.raises(InputError, match="row 2: a missing name"):
             KnowledgeGraph.from_triples(rows)
 
 
 @pytest.mark.parametrize("kind", [object, "str"])
-def test_missing_values_in_frames_are_named_by_row(kind):
+def test_missing_values_in_frames_are_named_by_what_the_frame_shows(kind):
     frame = pd.DataFrame({"h": ["a", "b"], "r": ["r", None], "t": ["b", "c"]}).astype(kind)
-    with pytest.raises(InputError, match="row 2: a blank name in column 'r'"):
+    with pytest.raises(InputError, match=r"index 1: a missing name .* in column 'r'"):
         KnowledgeGraph.from_triples(frame)
-    numbers = pd.DataFrame({"h": [1, 2, 3], "r": ["r"] * 3, "t": [4, 5, float("nan")]})
-    with pytest.raises(InputError, match="row 3: a blank name in column 't'"):
+    numbers = pd.DataFrame({"h": [1, 2, 3], "r": ["r"] * 3, "t": [4, 5, float("nan")]}, index=[1000, 2000, 3000])
+    with pytest.raises(InputError, match=r"index 3000: a missing name .* in column 't'"):
         KnowledgeGraph.from_triples(numbers)
-    with pytest.raises(InputError, match="row 1: a blank name in column 't'"):
+    with pytest.raises(InputError, match="index 'y': a blank name in column 'h'"):
+        KnowledgeGraph.from_triples(pd.DataFrame({"h": ["a", " "], "r": "r", "t": "b"}, index=["x", "y"]))
+    with pytest.raises(InputError, match=r"row 1: a missing name .* in column 't'"):
         KnowledgeGraph.from_triples(pl.DataFrame({"h": ["a"], "r": ["r"], "t": [None]}))
+
+
+def test_ids_that_pandas_made_floats_are_told():
+    frame = pd.DataFrame({"h": [1, 2, None], "r": ["r"] * 3, "t": [4, 5, 6]}).dropna()
+    with pytest.raises(InputError, match=r"column 'h' holds double.*astype\('int64'\)"):
+        KnowledgeGraph.from_triples(frame)
+    graph = KnowledgeGraph.from_triples(frame.to_numpy())
+    assert "2 entities such as '1.0' may be whole numbers that became floats" in graph.notes[0]
+    assert KnowledgeGraph.from_triples([("film", "rating", 4.0), ("show", "rating", 4.5)]).notes == ()
+
+
+# ---------------------------------------------------------------------- which columns, and names that are nearly one
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_of_unknown_names_are_taken_in_order_with_a_note(make):
+    columns = {"drug": ["a"], "how": ["r"], "gene": ["b"]}
+    graph = KnowledgeGraph.from_triples(make(columns))
+    assert graph.named("train").to_pylist() == [{"head": "a", "relation": "r", "tail": "b"}]
+    assert graph.notes == ("the columns were taken in their order: 'drug' as head, 'how' as relation, 'gene' as tail",)
+    for names in (columns, {"head": ["a"], "relation": ["r"], "tail": ["b"]}):
+        scored = KnowledgeGraph.from_triples([("a", "r", "b")], valid=make({**names, "score": [1]}))
+        assert scored.valid_labels is None and scored.notes[-1] == "not used: the column 'score'"
+        labelled = KnowledgeGraph.from_triples([("a", "r", "b")], valid=make({**names, "Labels": [-1]}))
+        assert labelled.valid_labels.tolist() == [-1]
+
+
+def test_names_that_differ_by_case_or_blanks_are_noted_once():
+    rows = [
+        ("Aspirin", "treats", "pain"),
+        ("aspirin", "Treats", "fever"),
+        ("fever ", "treats", "x"),
+        ("X", "treats", "y"),
+    ]
+    (note,) = KnowledgeGraph.from_triples(rows).notes
+    assert note.startswith("4 names differ from others only by case or by blanks at the ends (kept apart): ")
+    assert "'Aspirin' and 'aspirin', 'X' and 'x', 'fever' and 'fever ', …" in note
+    assert KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "r", "c")]).notes == ()
 
 
 def test_a_frame_of_mixed_objects_is_refused_and_no_traceback():

@@ -57,7 +57,7 @@ def test_unseen_entities_and_relations_are_kept_and_counted(tmp_path):
     (tmp_path / "test.txt").write_text("a\tr\tnew\na\tnew\tb\nb\tr\ta\n")
     graph = load(tmp_path)
     assert len(graph.test) == 3
-    assert graph.notes == ("2 test triples have an entity or relation that does not occur in train; they are kept",)
+    assert graph.notes == ("2 test triples have an entity or relation that does not occur in train, and are kept",)
 
 
 @pytest.mark.parametrize(

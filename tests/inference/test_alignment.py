@@ -54,10 +54,10 @@ def test_a_graph_may_hold_fewer_entities_than_the_model_knows(model: transa.Tran
 
 @pytest.mark.parametrize("ask", ["evaluate", "classify"])
 def test_what_the_model_does_not_know_is_named(model: transa.TransE, ask: str) -> None:
-    with pytest.raises(InputError, match=r"1 entities \('E-three'\) that the model does not know"):
+    with pytest.raises(InputError, match=r"1 entity \('E-three'\) that the model does not know"):
         getattr(model, ask)(renumbered(line(), {"e3": "E-three"}), "valid")
     strange = KnowledgeGraph.from_triples(line().named("train"), [(f"x{i}", "above", "e1") for i in range(9)])
-    with pytest.raises(InputError, match=r"9 entities \('x0', .*'x4', …\) and 1 relations \('above'\)"):
+    with pytest.raises(InputError, match=r"9 entities \('x0', .*'x4', …\) and 1 relation \('above'\)"):
         getattr(model, ask)(strange, "valid")
 
 

@@ -114,10 +114,19 @@ def test_metrics_and_vectors_of_both_directions_are_shown(one: Trained, tmp_path
         assert arrays["entity.bias"].shape == (SIZE,)
 
 
-def test_a_signed_metric_has_no_distance_of_a_relation(one: Trained) -> None:
-    with pytest.raises(InputError, match="has no distance of a relation"):
-        neighbours(one, "e1", "far")
-    assert len(neighbours(one, "e1", top=3)) == 3
+def test_under_a_signed_metric_the_absolute_weights_measure_and_the_output_says_so(one: Trained) -> None:
+    found = neighbours(one, "e1", "far", top=SIZE)
+    vectors, weights = one.model.entity.vector.double(), one.model.relation.metric.double()[1, 0].abs()
+    expected = {f"e{i}": float((weights * (vectors[1] - vectors[i]) ** 2).sum()) for i in range(SIZE) if i != 1}
+    assert [each.key for each in found] == sorted(expected, key=lambda key: expected[key])
+    assert [each.distance for each in found] == pytest.approx(sorted(expected.values()))
+    assert found.measure == "absolute weights of the metric" and found.measure in str(found).splitlines()[-1]
+    assert neighbours(one, "e1", top=3).measure == "Euclidean"
+
+
+def test_checks_say_that_their_scores_are_the_mean_of_both_directions(one: Trained) -> None:
+    assert "the mean of both directions" in one.notes_on_checks[-1]
+    assert not any("mean of both" in note for note in one.notes)
 
 
 def test_biases_are_no_part_of_distances() -> None:

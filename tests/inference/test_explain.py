@@ -92,6 +92,17 @@ def test_without_the_metric_dimensions_count_alike() -> None:
     assert (found.without.norm, found.without.tail_rank.raw) == ("L2", 1.0)
 
 
+def test_a_diagonal_metric_is_shown_once() -> None:
+    graph = line()
+    model = on_a_line(graph, "transa", metric="diagonal")
+    model.entity["vector"][:, 1] = torch.arange(8.0) ** 2
+    model.relation["metric"] = torch.tensor([[[0.5, 0.01]], [[1.0, 1.0]]])
+    found = explain(Trained(model, graph), "e2", "next", "e5")
+    (shown,) = [each for each in found.tables() if each.title.startswith("What carries the score")]
+    assert shown.header == ("dimension", "value", "weight", "part", "share")
+    assert [row[0] for row in shown.rows] == ["1", "0"]  # 0.01 * 21**2 and 0.5 * 2**2
+
+
 def test_neighbours_plain_and_under_a_metric() -> None:
     graph = line()
     model = on_a_line(graph, "transa", metric="diagonal")
@@ -102,7 +113,7 @@ def test_neighbours_plain_and_under_a_metric() -> None:
     assert neighbours(one, "e3", top=2).frame()["key"].to_pylist() == ["e2", "e4"]
     under = neighbours(one, "e0", "next", top=1).nearest[0]
     assert (under.key, under.distance) == ("e7", 0.25)
-    with pytest.raises(InputError, match="no distance of a relation"):
+    with pytest.raises(InputError, match=r"^RESCAL has no distance of a relation; without one \(--relation\)"):
         neighbours(any_model("rescal"), "e0", "next")
 
 
@@ -116,7 +127,8 @@ def test_the_map_keeps_the_largest_directions() -> None:
 
 def test_the_map_knows_types_by_role_or_by_a_relation() -> None:
     graph = KnowledgeGraph.from_triples(
-        [("a", "likes", "b"), ("a", "likes", "c"), ("a", "is", "cat"), ("b", "is", "cat"), ("b", "is", "dog")]
+        [("a", "likes", "b"), ("a", "likes", "c"), ("a", "is", "cat"), ("b", "is", "dog")],
+        [("b", "is", "cat")],  # a known fact all the same
     )
     vectors = np.random.default_rng(0).random((len(graph.entities), 3), np.float32)
     one = Trained(build("transe", len(graph.entities), 2, 3).initialise(0), graph)

@@ -81,7 +81,7 @@ def test_check_calls_a_barred_loop_false_and_says_why(valid: bool) -> None:
     )
     known, new, other, same = found.checked
     for barred in (known, new):
-        assert (barred.decision, barred.probability, barred.score) == (False, 0.0, 0.0)
+        assert (barred.decision, barred.probability, barred.score) == (False, None, 0.0)
         assert barred.note == "an entity is no answer to itself in near (loops in train: 1 of 7 triples)"
     assert (known.known, new.known) == (True, False)
     assert other.note is None and same.note is None
@@ -148,7 +148,7 @@ def test_loops_stay_answers_where_they_are_the_rule(prior: float) -> None:
 
 def test_a_rare_loop_of_train_is_the_most_doubtful_fact() -> None:
     first = doubtful(trained(), top=1).checked[0]
-    assert (first.head, first.relation, first.tail, first.probability) == ("e0", "near", "e0", 0.0)
+    assert (first.head, first.relation, first.tail, first.probability) == ("e0", "near", "e0", None)
 
 
 def test_parts_of_a_search_with_the_prior_are_not_taken_for_one_without(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ import pytest
 from tests.inference.runs import kept, line, on_a_line, trained
 from transa.errors import InputError
 from transa.inference import Question, Trained, answer, check, discover, doubtful
+from transa.inference.answers import frame_of
 from transa.inference.confidence import FILE, Confidence
 from transa.inference.names import Names
-from transa.inference.predict import frame_of
 from transa.training import RunFolder
 
 

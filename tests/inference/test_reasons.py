@@ -50,7 +50,7 @@ def test_similar_entities_have_the_same_fact_and_share_others() -> None:
     ]  # rare ones first
     assert found.like_tail == ()
     assert found.sentence.startswith("film0 —has_genre→ western is not in the graph, and the model gives it rank ")
-    assert "film1, film2 and film3, similar to film0, have the same has_genre" in found.sentence
+    assert "film1, film2 and film3, similar to film0, have the same genre" in found.sentence
 
 
 def test_similar_tails_are_those_that_the_head_has() -> None:
@@ -131,6 +131,25 @@ def test_reasons_come_first_and_dimensions_last_in_tables_and_json() -> None:
     assert [each["key"] for each in report["like_head"]] == [each.key for each in found.like_head]
     assert [each["text"] for each in report["paths"]] == [str(each) for each in found.paths]
     assert list(report).index("like_head") < list(report).index("paths") < list(report).index("dimensions")
+
+
+def test_another_answer_to_a_question_that_has_one_speaks_against_a_triple() -> None:
+    products = [(f"p{i}", "has category", f"c{i % 3}") for i in range(20)]
+    graph = KnowledgeGraph.from_triples(
+        [*products, ("p0", "has category", "c1"), ("p1", "sold in", "x"), ("p1", "sold in", "y")]
+    )
+    one = Trained(build("transe", len(graph.entities), 2, 2).initialise(0), graph)
+    found = explain(one, "p2", "has category", "c0")
+    (reason,) = found.against
+    assert (reason.side, reason.key, reason.single, reason.questions) == ("tail", "c2", 19, 20)
+    said = "p2 already has category c2; 19 of 20 heads of this relation have one tail"
+    assert said in found.sentence and found.report()["against"][0]["name"] == "c2"
+    assert "has has" not in str(found) and "as well" not in found.sentence
+    for fact in (("p0", "has category", "c0"), ("p1", "sold in", "p2"), ("c0", "has category", "c1")):
+        assert explain(one, *fact).against == ()  # known; too few to tell; nothing known of the head
+    backwards = KnowledgeGraph.from_triples([(tail, "of", head) for head, _, tail in products])
+    (reason,) = explain(Trained(build("transe", 23, 1, 2).initialise(0), backwards), "c0", "of", "p1").against
+    assert (reason.side, reason.key) == ("head", "c1")
 
 
 def test_without_reasons_the_sentence_says_so() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.inference.runs import trained
 from transa.errors import InputError
-from transa.inference import Question, answer, check, discover, explain, neighbours
+from transa.inference import Question, Trained, answer, check, discover, explain, neighbours
+from transa.inference.answers import Answers, Prediction
 from transa.inference.results import SHOWN, Table
 
 
@@ -58,6 +60,25 @@ def test_answers_by_name_with_their_probability() -> None:
     assert lines[1].split() == ["tail", "score", "probability"]
     assert lines[2].split()[:4] == ["1", "Bob", "(e1)", "0"]
     assert every()["predict"][2:][0].place == 3
+
+
+def test_a_line_says_where_probabilities_order_answers_differently() -> None:
+    def answers(*chances: float | None) -> Answers:
+        rows = [Prediction(f"e{i}", f"e{i}", float(i), False, chance, place=i + 1) for i, chance in enumerate(chances)]
+        return Answers(Question("a", "r"), tuple(rows))
+
+    assert answers(0.9, 0.5, None, 0.5, 0.1).order_note is None
+    other = answers(0.9, None, 0.1, 0.2)
+    assert str(other).splitlines()[-1] == other.order_note and "In the order of scores" in other._repr_html_()
+
+
+def test_a_missing_text_is_none_in_pandas() -> None:
+    one = trained()
+    stranger = replace(one.graph, train=one.graph.train[(one.graph.train != 7).all(axis=1)], valid=one.graph.valid[:1])
+    for rows in ([("e0", "next", "e1")], [("e0", "next", "e1"), ("e0", "next", "e7")]):
+        found = check(Trained(one.model, stranger, one.recipe), rows)
+        assert found.to_pandas()["note"].tolist() == [each.note for each in found]
+        assert found[0].note is None
 
 
 def test_an_explanation_prints_its_sentence_first() -> None:

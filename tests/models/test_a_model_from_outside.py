@@ -106,4 +106,4 @@ def test_two_models_cannot_share_a_name_and_each_states_what_it_is() -> None:
     with pytest.raises(InputError, match="Unfinished: a model states its label"):
         register(Unfinished)
     assert register(Spread) is Spread
-    assert repr(build("spread", 2, 1, 3)) == "Spread(2 entities, 1 relations, dim=3)"
+    assert repr(build("spread", 2, 1, 3)) == "Spread(2 entities, 1 relation, dim=3)"

@@ -19,7 +19,7 @@ import pytest
 
 from transa.data import KnowledgeGraph, load, streams
 from transa.errors import InputError, suggest
-from transa.inference.predict import read_questions
+from transa.inference.question_files import read_questions
 
 STATEMENT = "<http://a/x> <http://a/p> "
 XML = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:a="http://a/">'
@@ -41,7 +41,7 @@ TEXTS = {
     "an overlong NUL": (b"a\tb\t\xc0\x80\n", "invalid UTF-8"),
     "a line of a million characters": (b"a" * 1_000_000 + b"\tb\tc\n", "longer than 65,536 characters"),
     "a line of four million characters": (b"a" * 4_000_000, "a line of more than"),
-    "a million tabs": (b"\t" * 1_000_000, "expected 3 columns .* found 1000001"),
+    "a million tabs": (b"a" + b"\t" * 1_000_000, "expected 3 columns .* found 1000001"),
     "a quote that is never closed": (b'a\tb\tc\n"' + b"d\n" * 500_000, "line 2: a field longer than"),
     "nothing but line ends": (b"\r" * 1_000_000, "empty"),
     "a byte-order mark alone": (b"\xef\xbb\xbf", "empty"),

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from transa.choices import Layout
 from transa.data import Vocabulary
-from transa.data.graph import Triples
+from transa.data.graph import SPLITS, Triples
 from transa.errors import InputError
 from transa.inference.neighbours import degrees_of
 from transa.inference.trained import Trained
@@ -66,9 +66,9 @@ def entity_map(trained: Trained, method: Method = "pca", colour: str = "degree",
         ``"pca"`` takes the two directions in which vectors differ most. ``"umap"`` keeps near neighbours near; it needs the extra
         ``transa[umap]``.
     colour
-        Where types come from. ``"degree"``: there are none. ``"role"``: the relation and side, such as ``tail of causes``, where an
-        entity occurs most often in train. Otherwise the key or name of a relation that leads from entities to their types, such as
-        ``rdf:type``; of several types, an entity gets the one that most entities have.
+        Where types come from: the known facts of all splits. ``"degree"``: there are none. ``"role"``: the relation and side, such as
+        ``tail of causes``, where an entity occurs most often. Otherwise the key or name of a relation that leads from entities to
+        their types, such as ``rdf:type``; of several types, an entity gets the one that most entities have.
     seed
         The seed of UMAP.
     """
@@ -114,16 +114,17 @@ def _umap(vectors: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.float64
 def _types(trained: Trained, colour: str) -> list[str | None]:
     """Return a name for the type of each entity."""
     graph = trained.graph
+    facts = np.concatenate([graph.positives(split) for split in SPLITS])
     if colour == "role":
-        sides = np.concatenate([graph.train[:, :2], graph.train[:, :0:-1]]).astype(np.int64)  # (head, r), (tail, r)
-        codes = 2 * sides[:, 1] + np.repeat([0, 1], len(graph.train))
+        sides = np.concatenate([facts[:, :2], facts[:, :0:-1]]).astype(np.int64)  # (head, r), (tail, r)
+        codes = 2 * sides[:, 1] + np.repeat([0, 1], len(facts))
         names = [
             f"{side} of {graph.relations.name(r)}" for r in range(len(graph.relations)) for side in ("head", "tail")
         ]
         chosen = _most_frequent(np.stack([sides[:, 0], codes], axis=1), len(graph.entities))
         return [None if each < 0 else names[each] for each in chosen.tolist()]
     relation = trained.relations.id(colour)
-    led: Triples = graph.train[graph.train[:, 1] == relation]
+    led: Triples = facts[facts[:, 1] == relation]
     often = np.bincount(led[:, 2], minlength=len(graph.entities))
     order = np.argsort(-often[led[:, 2]], kind="stable")
     first = np.full(len(graph.entities), -1)

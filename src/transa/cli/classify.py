@@ -10,7 +10,7 @@ import typer
 
 from transa.choices import Calibration
 from transa.cli.options import Json, Largest, Limit, Overwrite, Run, add_command
-from transa.cli.output import emit_json, note, table
+from transa.cli.output import emit_json, note, shown_names, table
 
 
 def register(app: typer.Typer) -> None:
@@ -61,7 +61,8 @@ def classify(run: Run, task: Task, report: Report) -> None:
             raise InputError("--picture shows probabilities, which --calibration none leaves out", path=report.picture)
         check_picture(report.picture, overwrite=report.overwrite)
     calibration = None if task.calibration == "none" else task.calibration
-    result = load_model(run).classify(split=task.split, seed=task.seed, calibration=calibration, limit=task.limit)
+    model = load_model(run)
+    result = model.classify(split=task.split, seed=task.seed, calibration=calibration, limit=task.limit)
     note(*result.notes)
     if report.decisions is not None:
         result.write(report.decisions, overwrite=report.overwrite)
@@ -71,13 +72,13 @@ def classify(run: Run, task: Task, report: Report) -> None:
     if report.as_json:
         emit_json(summary)
     else:
-        _show(summary, report.top)
+        _show(summary, shown_names(model.graph_.relations), report.top)
         for written in (report.decisions, report.picture):
             if written is not None:
                 typer.echo(f"Written: {written}")
 
 
-def _show(summary: dict[str, Any], top: int) -> None:
+def _show(summary: dict[str, Any], names: dict[str, str], top: int) -> None:
     estimate, calibration = summary["estimate"], summary["calibration"]
     rows = [
         ("accuracy", _percent(summary["accuracy"])),
@@ -116,13 +117,13 @@ def _show(summary: dict[str, Any], top: int) -> None:
             ),  # fits into 80 columns; --json has the rest
             [
                 (
-                    name,
+                    names[key],
                     found["n"],
                     *(_percent(found[measure]) for measure in ("accuracy", "by_share", "f1")),
                     *(_number(found[measure]) for measure in ("auc", "average_precision")),
                     f"{found['threshold']:.4g}{'' if found['own_threshold'] else '*'}",
                 )
-                for name, found in largest
+                for key, found in largest
             ],
         )
 

@@ -10,7 +10,8 @@ import typer
 
 from transa.choices import Split, Ties
 from transa.cli.options import IgnoreMemory, Json, Largest, Limit, NoLoopPrior, Overwrite, Run, Threads, add_command
-from transa.cli.output import emit_json, note, note_compiling, progress_bar, table
+from transa.cli.output import emit_json, note, note_compiling, progress_bar, shown_names, table
+from transa.readable import counted
 
 #: The column of the baseline's MRR.
 POPULAR = "popular"
@@ -116,7 +117,7 @@ def evaluate(run: Run, ranking: Ranking, machine: Machine, report: Report) -> No
     if report.as_json:
         emit_json(figures)
         return
-    _show(figures, places, report.top)
+    _show(figures, shown_names(model.graph_.relations), places, report.top)
     if report.ranks is not None:
         typer.echo(f"Written: {report.ranks}")
 
@@ -136,7 +137,7 @@ def _splits(text: str | None) -> Any:
     return [] if text.strip() == "none" else [part.strip() for part in text.split(",")]
 
 
-def _show(report: dict[str, Any], places: tuple[int, ...], top: int) -> None:
+def _show(report: dict[str, Any], names: dict[str, str], places: tuple[int, ...], top: int) -> None:
     estimate = report["estimate"]
     of = f" of {estimate['population']:,} (an estimate)" if estimate else ""
     measures = ("MR", "MRR", *(f"Hits@{k}" for k in places))  # as many as fit into 80 columns; --json has the rest
@@ -160,7 +161,7 @@ def _show(report: dict[str, Any], places: tuple[int, ...], top: int) -> None:
         ]
         table(title, ("", "", *measures, "median", "AMRI"), rows)
 
-    ranked = f"{report['split']}, {report['n']:,} triples{of}, {report['ties']} ranks"
+    ranked = f"{report['split']}, {counted(report['n'], 'triple')}{of}, {report['ties']} ranks"
     sides(f"Link prediction with {report['model']} ({ranked})", report)
     typer.echo("popular: filtered ranks by how often an entity stands on that side of the relation in train.")
     prior = report["loop_prior"]
@@ -193,7 +194,10 @@ def _show(report: dict[str, Any], places: tuple[int, ...], top: int) -> None:
         table(
             f"Relations (both sides, filtered{rest})",
             ("relation", "n", *measures, POPULAR),
-            [(name, found["n"], *line(found["both"]["filtered"]), popular(found, "both")) for name, found in largest],
+            [
+                (names[key], found["n"], *line(found["both"]["filtered"]), popular(found, "both"))
+                for key, found in largest
+            ],
         )
     typer.echo(
         f"{report['queries']:,} distinct queries against {report['entities']:,} entities in {report['seconds']:.1f} s; "

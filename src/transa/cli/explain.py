@@ -74,7 +74,13 @@ def neighbours(
     deliver(
         output,
         found.frame,
-        lambda: {"run": str(run), "entity": found.entity, "relation": found.relation, "neighbours": found.rows()},
+        lambda: {
+            "run": str(run),
+            "entity": found.entity,
+            "relation": found.relation,
+            "measure": found.measure,
+            "neighbours": found.rows(),
+        },
         lambda: show(found.table(full=output.iris), full=output.iris),
     )
 

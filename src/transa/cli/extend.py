@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from transa.cli.options import Json, Run, TextFormat, Threads, add_command
-from transa.cli.output import emit_json, live_view, note, table
+from transa.cli.graphs import load_triples
+from transa.cli.options import Json, Run, Selection, SkipUnknown, TextFormat, Threads, add_command
+from transa.cli.output import emit_json, live_view, note, note_skipped, table
+from transa.readable import called, counted
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
     add_command(app, extend)
+
+
+@dataclass(frozen=True)
+class Growing:
+    """How new vectors are found."""
+
+    steps: Annotated[int, typer.Option(min=0, help="Steps in which only the new vectors move.")] = 100
+    refine: Annotated[int, typer.Option(metavar="EPOCHS", min=0, help="Then train on all triples for so long.")] = 0
+    seed: Annotated[int, typer.Option(min=0, help="Of corruptions.")] = 0
 
 
 def extend(
@@ -22,17 +34,16 @@ def extend(
         Path, typer.Argument(metavar="NEW_TRIPLES", help="Triples with new entities, in any format of graphs.")
     ],
     text: TextFormat,
+    selection: Selection,
     out: Annotated[Path, typer.Option(metavar="NEWRUN", help="The run folder to write.")],
-    steps: Annotated[int, typer.Option(min=0, help="Steps in which only the new vectors move.")] = 100,
-    refine: Annotated[int, typer.Option(metavar="EPOCHS", min=0, help="Then train on all triples for so long.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Of corruptions.")] = 0,
+    growing: Growing,
+    skip_unknown: SkipUnknown = False,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Add new entities to a trained model from their triples, without training it anew."""
     from contextlib import nullcontext
 
-    from transa.data.formats import ReadOptions, read_file
     from transa.errors import InputError
     from transa.estimators import load_model
     from transa.inference.extend import extend as extend_model
@@ -40,28 +51,24 @@ def extend(
 
     if (out / "config.json").exists():
         raise InputError("holds a run already; name another folder", path=out)
-    triples = read_file(new_triples, ReadOptions(**text.options()))
-    note(*triples.notes)
+    triples = load_triples(new_triples, text, selection)
     model = load_model(run)
-    with live_view(refine) if refine else nullcontext() as callback:
-        try:
-            found = extend_model(
-                model.trained_,
-                triples,
-                steps=steps,
-                refine=refine,
-                seed=seed,
-                options=Options(threads=threads),
-                folder=RunFolder(out),
-                callback=callback,
-            )
-        except InputError as error:
-            raise InputError(f"{new_triples}: {error}") from None
+    with live_view(growing.refine) if growing.refine else nullcontext() as callback:
+        found = extend_model(
+            model.trained_,
+            triples,
+            **vars(growing),
+            options=Options(threads=threads),
+            folder=RunFolder(out),
+            callback=callback,
+            skip_unknown=skip_unknown,
+        )
     note(*found.notes)
+    note_skipped(found.skipped, "triple")
     if found.repeated:
         note(f"{found.repeated:,} of the triples are repeated or were in the graph already")
     if not found.new_entities:
-        same = "" if refine else ": the vectors stay as they are; --refine EPOCHS learns the triples"
+        same = "" if growing.refine else ": the vectors stay as they are; --refine EPOCHS learns the triples"
         note(f"no entity is new{same}")
     frame = found.frame().to_pylist()
     if as_json:
@@ -72,6 +79,7 @@ def extend(
                 "triples": found.triples,
                 "repeated": found.repeated,
                 "notes": list(found.notes),
+                "skipped": list(map(vars, found.skipped)),
                 "losses": found.losses,
                 "new_entities": frame,
             }
@@ -79,6 +87,6 @@ def extend(
         return
     if frame:
         shown = "" if len(frame) <= 20 else ", the first 20"
-        rows = [(row["key"], row["id"], row["triples"]) for row in frame[:20]]
+        rows = [(called(row["key"], row["name"]), row["id"], row["triples"]) for row in frame[:20]]
         table(f"New entities: {len(frame):,}{shown}", ("entity", "id", "triples"), rows)
-    typer.echo(f"{out}: {found.triples:,} triples added")
+    typer.echo(f"{out}: {counted(found.triples, 'triple')} added")

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from transa import choices
-from transa.cli.options import Json, Overwrite, Selection, Source, Split, TextFormat, add_command, column_of
-from transa.cli.output import emit_json, note, table
+from transa.cli.options import Json, Overwrite, Selection, Source, Split, SplitSeed, TextFormat, add_command, column_of
+from transa.cli.output import emit_json, note, shown_names, table
+from transa.readable import graph_size
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
+    from transa.data.triple_table import TripleTable
 
 
 def register(app: typer.Typer) -> None:
@@ -103,10 +105,10 @@ def stats(
     if as_json:
         emit_json({"source": source, **found})
     else:
-        _show(source, found, top)
+        _show(source, found, shown_names(graph.relations), top)
 
 
-def _show(source: str, found: dict[str, Any], top: int) -> None:
+def _show(source: str, found: dict[str, Any], names: dict[str, str], top: int) -> None:
     listed = found["entities"] - found["entities_in_triples"]
     splits = ("train", "valid", "test")
     rows: list[tuple[str, object]] = [
@@ -131,7 +133,7 @@ def _show(source: str, found: dict[str, Any], top: int) -> None:
         table(
             f"Relations (train{'' if len(largest) == found['relations'] else f', the {len(largest)} largest'})",
             ("relation", "triples", "tails per head", "heads per tail", "category"),
-            [(n, r["triples"], r["tails_per_head"], r["heads_per_tail"], r["category"]) for n, r in largest],
+            [(names[n], r["triples"], r["tails_per_head"], r["heads_per_tail"], r["category"]) for n, r in largest],
         )
     related = found["related_relations"]
     if related and top:
@@ -141,7 +143,7 @@ def _show(source: str, found: dict[str, Any], top: int) -> None:
             [
                 (
                     "symmetric" if pair["relations"][0] == pair["relations"][1] else pair["kind"],
-                    *pair["relations"],
+                    *(names[key] for key in pair["relations"]),
                     min(pair["shares"]),
                 )
                 for pair in related[:top]
@@ -178,7 +180,7 @@ def convert(
         Literal[choices.Split, "all"] | None, typer.Option(help="Which triples a single file gets.")
     ] = None,
     split: Split = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the split.")] = 0,
+    split_seed: SplitSeed = 0,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -190,7 +192,7 @@ def convert(
     piped = str(target) == "-"
     if piped and as_json:
         raise InputError("--json would mix with the triples on standard output; name a file or leave it out")
-    graph = load_graph(source, text, selection, split, seed)
+    graph = load_graph(source, text, selection, split, split_seed)
     note(*graph.notes)
     chosen: list[choices.Split] = list(SPLITS)
     if piped or target.suffix:
@@ -222,7 +224,7 @@ def convert(
         emit_json({**result, "notes": list(graph.notes)})
     else:
         written = " / ".join(f"{size:,} {name}" for name, size in sizes.items())
-        typer.echo(f"{target}: {len(graph.entities):,} entities, {len(graph.relations):,} relations, {written} triples")
+        typer.echo(f"{target}: {graph_size(len(graph.entities), len(graph.relations))}, {written} triples")
 
 
 def load_graph(
@@ -240,6 +242,16 @@ def load_graph(
         split=None if split is None else _fractions(split),
         seed=seed,
     )
+
+
+def load_triples(path: Path, text: TextFormat, selection: Selection) -> TripleTable:
+    """Read the triples of a file that are put to a model, as the options of a command say; they know their lines."""
+    from transa.data.formats import ReadOptions, read_file
+    from transa.data.selecting import select_rows
+
+    confidence = _confidence(selection.minimum_confidence)
+    table = read_file(path, ReadOptions(**text.options(), minimum_confidence=confidence, lines=True))
+    return select_rows(table, selection.drop_relation or (), literals=not selection.no_literals)
 
 
 def _confidence(text: str | None) -> tuple[str | int, float] | None:

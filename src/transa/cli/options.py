@@ -20,6 +20,7 @@ Split = Annotated[
     str | None,
     typer.Option("--split", metavar="TRAIN,VALID,TEST", help="Cut a graph of one piece, for example 0.8,0.1,0.1."),
 ]
+SplitSeed = Annotated[int, typer.Option(min=0, help="Of --split.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Iris = Annotated[bool, typer.Option("--iris", help="Show IRIs in full, not by prefix or local name.")]
 SkipUnknown = Annotated[

@@ -14,14 +14,19 @@ from rich.table import Table
 from rich.text import Text
 
 from transa.cli.options import TableOutput
-from transa.readable import is_iri, is_number, one_line, short
+from transa.readable import called, counted, is_iri, is_number, one_line, short
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from transa.data import Vocabulary
     from transa.inference.results import Table as Result
+    from transa.inference.rows import Skipped
     from transa.models import Model
     from transa.training import Progress
+
+#: How many rows that were left out are shown.
+SKIPPED = 10
 
 
 def emit_json(value: dict[str, Any]) -> None:
@@ -34,6 +39,16 @@ def note(*texts: str) -> None:
     """Tell the user something on stderr."""
     for text in texts:
         typer.secho(f"note: {one_line(text)}", fg="yellow", err=True)
+
+
+def note_skipped(skipped: Sequence[Skipped], unit: str) -> None:
+    """Tell the user which rows were left out: how many, and of the first ones why."""
+    if not skipped:
+        return
+    note(f"{counted(len(skipped), unit)} left out, with names that the model does not know")
+    note(*(f"  {each.place}: {each.reason}" for each in skipped[:SKIPPED]))
+    if len(skipped) > SKIPPED:
+        note(f"  … and {len(skipped) - SKIPPED:,} more; --json lists all")
 
 
 def note_compiling(kernel: str, model: Model, queries: int | None = None) -> None:
@@ -72,10 +87,17 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], *
     console.print(drawn)
 
 
+def shown_names(vocabulary: Vocabulary) -> dict[str, str]:
+    """Return what people read in the place of each key."""
+    return {key: called(key, vocabulary.name(place)) for place, key in enumerate(vocabulary)}
+
+
 def show(found: Result, *, title: str | None = None, full: bool = False) -> None:
     """Print a table of a result on stdout, if it has rows; `title` stands in the place of its own."""
     if found.rows:
         table(title or found.title, found.header, found.rows, full=full)
+        if found.note:
+            typer.echo(found.note)
 
 
 def _short_iris(cells: Iterable[object]) -> dict[str, str]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transa.cli.options import NoLoopPrior, Only, Run, SkipUnknown, TableOutput, TextFormat, add_command
-from transa.cli.output import deliver, note, note_compiling, progress_bar, show
+from transa.cli.graphs import load_triples
+from transa.cli.options import NoLoopPrior, Only, Run, Selection, SkipUnknown, TableOutput, TextFormat, add_command
+from transa.cli.output import deliver, note, note_compiling, note_skipped, progress_bar, show
 
 if TYPE_CHECKING:
     from transa.inference.rows import Skipped
 
-#: How many rows that were left out are shown.
-SHOWN = 10
 #: What we say if a search finds nothing.
 NOTHING_NEW = "nothing was found: every answer in range is known already"
 
@@ -56,9 +54,11 @@ def predict(
     no_loop_prior: NoLoopPrior = False,
 ) -> None:
     """Answer (head, relation, ?), (?, relation, tail) or (head, ?, tail)."""
+    from transa.data.places import Places
     from transa.errors import InputError
     from transa.estimators import load_model
-    from transa.inference.predict import Question, frame_of, read_questions, whole_questions
+    from transa.inference.answers import Question, frame_of
+    from transa.inference.question_files import read_questions, whole_questions
 
     output.check()
     given = (asked.head, asked.relation, asked.tail)
@@ -66,12 +66,12 @@ def predict(
         raise InputError("--queries: give questions in the file or by --head, --relation and --tail, not both")
     if asked.queries is None and asked.skip_unknown:
         raise InputError("--skip-unknown goes with --queries")
-    questions = [Question(*given)] if asked.queries is None else read_questions(asked.queries)
+    questions, places = read_questions(asked.queries) if asked.queries is not None else ([Question(*given)], Places())
     model = load_model(run)
     skipped: list[Skipped] = []
     if asked.queries is not None:
-        questions, skipped = whole_questions(model.trained_, questions, skip_unknown=asked.skip_unknown)
-        note(*_skips(skipped, "questions"))
+        questions, skipped = whole_questions(model.trained_, questions, places, skip_unknown=asked.skip_unknown)
+        note_skipped(skipped, "question")
     note_compiling("best_answers", model.model_, len(questions))
     answers = model.answer(questions, top=top, new_only=new_only, in_range=in_range, loop_prior=not no_loop_prior)
     notes = (*model.trained_.notes, *dict.fromkeys(found.note for each in answers for found in each if found.note))
@@ -84,7 +84,8 @@ def predict(
             {"question": vars(each.question), "asked": each.question.asked, "answers": list(map(vars, each))}
             for each in answers
         ]
-        return {"run": str(run), "notes": list(notes), "skipped": list(map(vars, skipped)), "questions": found}
+        said = [*notes, *dict.fromkeys(each.order_note for each in answers if each.order_note)]
+        return {"run": str(run), "notes": said, "skipped": list(map(vars, skipped)), "questions": found}
 
     def show_all() -> None:
         for each in answers:
@@ -98,6 +99,7 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Triples, in any format that graphs are read from.")],
     output: TableOutput,
     text: TextFormat,
+    selection: Selection,
     skip_unknown: SkipUnknown = False,
     fail_below: Annotated[
         float | None,
@@ -105,20 +107,15 @@ def check(
     ] = None,
 ) -> None:
     """Say of each triple of a file whether it is true, with probability and threshold."""
-    from transa.data.formats import ReadOptions, read_file
-    from transa.errors import InputError
     from transa.estimators import load_model
     from transa.inference.check import check_ids, triple_ids
 
     output.check()
-    triples = read_file(file, ReadOptions(**text.options()))
+    triples = load_triples(file, text, selection)
     note(*triples.notes)
     model = load_model(run)
-    try:
-        ids, skipped = triple_ids(model.trained_, triples.rows(), skip_unknown=skip_unknown)
-    except InputError as error:
-        raise InputError(str(error), path=file) from None
-    note(*_skips(skipped, "triples"))
+    ids, skipped = triple_ids(model.trained_, triples.rows(), triples.places, skip_unknown=skip_unknown)
+    note_skipped(skipped, "triple")
     checked = check_ids(model.trained_, ids)
     notes = (*model.trained_.notes_on_checks, *checked.notes)
     note(*notes)
@@ -186,12 +183,3 @@ def discover(
         lambda: {"run": str(run), "notes": list(notes), "triples": found.rows()},
         lambda: show(found.table(full=output.iris), title=title, full=output.iris),
     )
-
-
-def _skips(skipped: Sequence[Skipped], unit: str) -> list[str]:
-    """Return notes on the rows that were left out: how many, and of the first ones why."""
-    if not skipped:
-        return []
-    listed = [f"  row {each.row}: {each.reason}" for each in skipped[:SHOWN]]
-    rest = [f"  … and {len(skipped) - SHOWN:,} more; --json lists all"] if len(skipped) > SHOWN else []
-    return [f"{len(skipped):,} {unit} left out, with names that the model does not know", *listed, *rest]

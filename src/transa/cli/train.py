@@ -11,9 +11,9 @@ import typer
 
 from transa.choices import EngineName
 from transa.cli.graphs import load_graph
-from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, TextFormat, Threads, add_command
+from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, SplitSeed, TextFormat, Threads, add_command
 from transa.cli.output import emit_json, live_view, note, note_compiling, table
-from transa.readable import one_line
+from transa.readable import counted, one_line
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
@@ -82,19 +82,22 @@ def train(
     text: TextFormat,
     selection: Selection,
     split: Split = None,
-    split_seed: Annotated[int, typer.Option(min=0, help="Of --split.")] = 0,
+    split_seed: SplitSeed = 0,
     as_json: Json = False,
 ) -> None:
     """Train a model on a graph and keep it in a run folder."""
     from transa.cli.stopping import stopping_between_epochs
     from transa.data.registry import canonical
     from transa.estimators import estimator_for
+    from transa.inference.trained import NO_VALID
     from transa.training import RunFolder
     from transa.training.memory import training_memory
     from transa.training.recipe_files import GENERAL
 
     graph = load_graph(source, text, selection, split, split_seed)
     note(*graph.notes)
+    if not len(graph.valid):
+        note(f"{NO_VALID}; --split 0.8,0.1,0.1 takes some of the triples for it")
     folder = RunFolder(out)
     given = dict(map(read_setting, training.settings or []))
     options = machine.options()
@@ -107,7 +110,7 @@ def train(
     note(f"memory: about {training_memory(graph, recipe, options)}")
     trainer = estimator_for(recipe, options).trainer(graph, folder, source)
     size = f"{trainer.model!r}, {trainer.model.parameters:,} parameters"
-    note(f"{size}; engine: {trainer.engine.name}, {trainer.threads} threads")
+    note(f"{size}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
     if recipe.negatives != "all":  # the softmax has kernels of its own, which compile in seconds
         note_compiling("gradient_phase", trainer.trained)
     with stopping_between_epochs(trainer), live_view(recipe.epochs) as callback:
@@ -122,7 +125,7 @@ def train(
     else:
         best = summary["validation"]
         scored = f", best validation {best['measure']} {best['best']:.4f} in epoch {best['epoch']}" if best else ""
-        typer.echo(f"{out}: {summary['epochs']} epochs in {summary['seconds']:.1f} s{scored}")
+        typer.echo(f"{out}: {counted(summary['epochs'], 'epoch')} in {summary['seconds']:.1f} s{scored}")
 
 
 def _recipe(
@@ -165,7 +168,7 @@ def demo(
     graph, folder, recipe = load("umls"), RunFolder(out), load_recipe("transa", None, "umls")
     folder.discard()
     trainer = estimator_for(recipe).trainer(graph, folder, "umls")
-    note(f"{trainer.model!r}; engine: {trainer.engine.name}, {trainer.threads} threads")
+    note(f"{trainer.model!r}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
     note_compiling("gradient_phase", trainer.trained)
     with live_view(recipe.epochs) as callback:
         trainer.fit(callback)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from transa.data.graph import SPLITS, KnowledgeGraph, Triples
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError, quote
+from transa.readable import counted
 
 #: How many names a message lists.
 LISTED = 5
@@ -35,8 +36,8 @@ def aligned(graph: KnowledgeGraph, entities: Vocabulary, relations: Vocabulary) 
     to_entity, to_relation = _places(graph.entities, entities), _places(graph.relations, relations)
     every = np.concatenate([graph.triples(split) for split in SPLITS])
     lacking = [
-        _lacking("entities", graph.entities, every[:, [0, 2]], to_entity),
-        _lacking("relations", graph.relations, every[:, 1], to_relation),
+        _lacking(("entity", "entities"), graph.entities, every[:, [0, 2]], to_entity),
+        _lacking(("relation", "relations"), graph.relations, every[:, 1], to_relation),
     ]
     if any(lacking):
         raise InputError(f"the graph has {' and '.join(filter(None, lacking))} that the model does not know")
@@ -54,11 +55,11 @@ def _places(given: Vocabulary, wanted: Vocabulary) -> npt.NDArray[np.int32]:
     return np.array([wanted.id(key) if key in wanted else -1 for key in given], dtype=np.int32)
 
 
-def _lacking(kind: str, vocabulary: Vocabulary, used: Triples, places: npt.NDArray[np.int32]) -> str:
+def _lacking(kind: tuple[str, str], vocabulary: Vocabulary, used: Triples, places: npt.NDArray[np.int32]) -> str:
     """Return how many of the ids in use have no place, and the names of some; nothing if all have one."""
     ids = np.unique(used)
     ids = ids[places[ids] < 0]
     if not len(ids):
         return ""
     names = ", ".join(quote(vocabulary[each]) for each in ids[:LISTED].tolist())
-    return f"{len(ids):,} {kind} ({names}{', …' if len(ids) > LISTED else ''})"
+    return f"{counted(len(ids), *kind)} ({names}{', …' if len(ids) > LISTED else ''})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,8 +11,12 @@ from transa.errors import InputError, quote, suggest
 #: The usual names of the columns of heads and tails, and of relations, by which a header is recognised.
 ENDS = (("head", "tail"), ("subject", "object"), ("source", "target"), ("from", "to"))
 RELATIONS = ("relation", "predicate", "type", "edge", "relationship", "interaction", "property", "label")
+#: What a column of labels is called.
+LABELS = ("label", "labels")
 #: Letters say less than words: they count only together.
 LETTERS = (("h", "r", "t"), ("s", "p", "o"))
+#: What pandas and polars call a column without a name.
+_UNNAMED = re.compile(r"(column_)?\d+")
 
 
 def usual_columns(fields: Sequence[str]) -> tuple[int, ...] | None:
@@ -20,9 +25,36 @@ def usual_columns(fields: Sequence[str]) -> tuple[int, ...] | None:
     usual = [(head, relation, tail) for head, tail in ENDS for relation in RELATIONS]
     for names in (*usual, *LETTERS):
         if all(lowered.count(name) == 1 for name in names):
-            label = (lowered.index("label"),) if lowered.count("label") == 1 and "label" not in names else ()
-            return (*(lowered.index(name) for name in names), *label)
+            labels = [place for place, name in enumerate(lowered) if name in LABELS and name not in names]
+            return (*(lowered.index(name) for name in names), *(labels if len(labels) == 1 else ()))
     return None
+
+
+def in_order(available: Sequence[str], path: Path | None = None) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return where head, relation, tail and perhaps label stand in a table without usual names, and notes that say so.
+
+    These are the first three columns. A fourth one holds labels if it is called so, or if no column has a name.
+
+    Raises
+    ------
+    InputError
+        If there are not three or four columns.
+    """
+    if len(available) not in (3, 4):
+        found = ", ".join(available) or "none"
+        hint = "select or rename them" if path is None else "say which with --columns (columns=)"
+        raise InputError(
+            f"expected 3 or 4 columns, or columns named head, relation and tail; found {found}; {hint}", path=path
+        )
+    every = tuple(range(len(available)))
+    if all(_UNNAMED.fullmatch(name) for name in available):
+        return every, ()
+    chosen = every if len(every) == 3 or available[3].strip().lower() in LABELS else every[:3]
+    where = "" if path is None else f"{path}: "
+    taken = ", ".join(
+        f"{quote(name)} as {part}" for name, part in zip(available, ("head", "relation", "tail"), strict=False)
+    )
+    return chosen, (f"{where}the columns were taken in their order: {taken}", *unused(available, chosen, path))
 
 
 def unused(available: Sequence[str], used: Sequence[int | None], path: Path | None = None) -> tuple[str, ...]:

@@ -15,9 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transa.choices import Split as Split
+from transa.data.name_notes import notes_on_names
 from transa.data.triple_table import TripleTable
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
+from transa.readable import graph_size
 
 if TYPE_CHECKING:
     from transa.data.facts import KnownFacts
@@ -100,18 +102,25 @@ class KnowledgeGraph:
         ----------
         train, valid, test
             Each a list of ``(head, relation, tail)`` or ``(head, relation, tail, label)``, an array of strings, or a pandas,
-            polars or Arrow frame with columns of usual names (``head``, ``relation``, ``tail``) or with just these columns in this
-            order.
+            polars or Arrow frame with columns of usual names (``head``, ``relation``, ``tail``, ``label``), or else with these columns
+            in this order; a note of the graph says which were taken.
+
+        Raises
+        ------
+        InputError
+            If train holds no triple, a value is missing or a row is wrong.
 
         Examples
         --------
         >>> KnowledgeGraph.from_triples([("ada", "knows", "bob"), ("bob", "knows", "eve")])
-        KnowledgeGraph(3 entities, 1 relations, 2 train / 0 valid / 0 test triples)
+        KnowledgeGraph(3 entities, 1 relation, 2 train / 0 valid / 0 test triples)
         """
         tables: dict[Split, TripleTable] = {}
         for split, source in zip(SPLITS, (train, valid, test), strict=True):
             if source is not None:
                 table = TripleTable.of(source)
+                if split == "train" and not len(table):
+                    raise InputError("train: there is no triple")
                 tables[split] = table.trainable() if split == "train" else table
         return cls.from_tables(tables)
 
@@ -189,7 +198,7 @@ class KnowledgeGraph:
             triples.get("test", _no_triples()),
             valid_labels=labels.get("valid"),
             test_labels=labels.get("test"),
-            notes=tuple(notes),
+            notes=(*notes, *notes_on_names(entities, relations)),
         )
 
     # ------------------------------------------------------------------ looking
@@ -199,7 +208,7 @@ class KnowledgeGraph:
 
     def __repr__(self) -> str:
         sizes = " / ".join(f"{len(getattr(self, split)):,} {split}" for split in SPLITS)
-        return f"KnowledgeGraph({len(self.entities):,} entities, {len(self.relations):,} relations, {sizes} triples)"
+        return f"KnowledgeGraph({graph_size(len(self.entities), len(self.relations))}, {sizes} triples)"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KnowledgeGraph):

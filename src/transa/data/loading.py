@@ -17,6 +17,7 @@ from transa.data.splitting import split_graph
 from transa.data.statistics import unseen_rows
 from transa.data.streams import check_exists, reading
 from transa.errors import InputError, quote, suggest
+from transa.readable import counted
 
 
 def load(
@@ -96,7 +97,8 @@ def load(
     if path.is_dir():
         graph = read_folder(path, options)
     else:
-        graph = KnowledgeGraph.from_tables({"train": read_file(path, options).trainable(path)})
+        table = read_file(path, options)
+        graph = KnowledgeGraph.from_tables({"train": table.trainable()})
     graph = select(graph, drop_relations, literals=literals)
     if split is not None:
         graph = split_graph(graph, split, seed)
@@ -133,7 +135,8 @@ def _unseen(graph: KnowledgeGraph) -> list[str]:
     for split, triples in (("valid", graph.valid), ("test", graph.test)):
         count = int(unseen_rows(graph, triples).sum())
         if count:
+            have = counted(count, f"{split} triple has", f"{split} triples have")
             notes.append(
-                f"{count:,} {split} triples have an entity or relation that does not occur in train; they are kept"
+                f"{have} an entity or relation that does not occur in train, and {'is' if count == 1 else 'are'} kept"
             )
     return notes

@@ -19,10 +19,12 @@ from urllib.parse import unquote as percent_decode
 import numpy as np
 
 from transa.data.graph import KnowledgeGraph, Split
+from transa.data.places import Places
 from transa.data.streams import format_suffix, open_bytes, reading, stem
 from transa.data.triple_table import TableBuilder, TripleTable
 from transa.data.watched_xml import WatchedXml
 from transa.errors import InputError, quote
+from transa.readable import counted
 
 try:
     import pyoxigraph as rdf
@@ -75,8 +77,10 @@ def read_statements(path: Path) -> TripleTable:
             literals += 1
     if not len(builder):
         raise InputError(f"no triple between resources ({literals:,} with literals skipped)", path=path)
-    notes = (f"{path}: {literals:,} statements with literals skipped",) if literals else ()
-    return builder.table(names=texts[LABEL].chosen, descriptions=texts[COMMENT].chosen, notes=notes)
+    notes = (f"{path}: {counted(literals, 'statement')} with literals skipped",) if literals else ()
+    return builder.table(
+        names=texts[LABEL].chosen, descriptions=texts[COMMENT].chosen, notes=notes, places=Places(path, "triple")
+    )
 
 
 def write_statements(graph: KnowledgeGraph, splits: Sequence[Split], file: BinaryIO, suffix: str) -> None:

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transa.data.graph import SPLITS, KnowledgeGraph, Split
+from transa.data.triple_table import TripleTable
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
+from transa.readable import counted
 
 #: Numbers, and dates and times as ISO 8601 writes them.
 LITERAL = r"^\s*([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|\d{4}-\d{2}(-\d{2})?([T ]\d{2}:\d{2}.*)?)\s*$"
@@ -35,25 +37,41 @@ def select(graph: KnowledgeGraph, drop_relations: Sequence[str] = (), *, literal
     InputError
         If the graph has no relation of such a key, or if no training triple is left.
     """
+    kept, notes = _kept(graph, drop_relations, literals, "training triple")
+    return _only(graph, kept).with_notes(*notes) if notes else graph
+
+
+def select_rows(table: TripleTable, drop_relations: Sequence[str] = (), *, literals: bool = True) -> TripleTable:
+    """Return some of the triples of a table, as `select` does of a graph."""
+    if not drop_relations and literals:
+        return table
+    kept, notes = _kept(KnowledgeGraph.from_tables({"train": table}), drop_relations, literals, "triple")
+    return table.where(kept["train"]).with_notes(*notes)
+
+
+def _kept(
+    graph: KnowledgeGraph, drop_relations: Sequence[str], literals: bool, needed: str
+) -> tuple[dict[Split, npt.NDArray[np.bool_]], list[str]]:
+    """Tell for each triple whether it stays, and say how many do not."""
     if isinstance(drop_relations, str):
         raise InputError(f"expected a list of relations to drop, found the text {drop_relations!r}")
     if not drop_relations and literals:
-        return graph
+        return {}, []
     edges = np.zeros(len(graph.relations), dtype=bool)
     edges[graph.relations.ids(drop_relations)] = True
     tails = np.zeros(len(graph.entities), dtype=bool) if literals else _literals(graph)
     by_literal = {split: tails[graph.triples(split)[:, 2]] for split in SPLITS}
     kept = {split: ~(edges[graph.triples(split)[:, 1]] | by_literal[split]) for split in SPLITS}
     if not kept["train"].any():
-        raise InputError("no training triple is left without the relations and literals that are to be dropped")
+        raise InputError(f"no {needed} is left without the relations and literals that are to be dropped")
     notes = []
     if drop_relations:
         count = sum(int(edges[graph.triples(split)[:, 1]].sum()) for split in SPLITS)
-        notes.append(f"{count:,} triples of {', '.join(drop_relations)} left out")
+        notes.append(f"{counted(count, 'triple')} of {', '.join(drop_relations)} left out")
     if not literals:
         count = sum(int((by_literal[split] & ~edges[graph.triples(split)[:, 1]]).sum()) for split in SPLITS)
-        notes.append(f"{count:,} triples whose tail is a number or a date left out")
-    return _only(graph, kept).with_notes(*notes)
+        notes.append(f"{counted(count, 'triple')} whose tail is a number or a date left out")
+    return kept, notes
 
 
 def _literals(graph: KnowledgeGraph) -> npt.NDArray[np.bool_]:

@@ -39,7 +39,7 @@ def read_split_folder(folder: Path, options: ReadOptions) -> KnowledgeGraph:
             raise InputError(f"{split} is there twice: {files[0].name} and {files[1].name}", path=folder)
         if files:
             table = read_file(files[0], options)
-            tables[split] = table.trainable(files[0]) if split == "train" else table
+            tables[split] = table.trainable() if split == "train" else table
     if "train" not in tables:
         names = ", ".join(entry.name for entry in entries[:8]) or "nothing"
         known = ", ".join(f"train{extension}" for extension in written_extensions())

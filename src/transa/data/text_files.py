@@ -76,7 +76,7 @@ def _byte_lines(path: Path) -> Iterator[bytes]:
 
 
 def records(path: Path, delimiter: str, *, quoting: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record that is not an empty line, with the number of its first line."""
+    """Yield each record that is not a blank line, with the number of its first line."""
     reader = csv.reader(
         text_lines(path),
         delimiter=delimiter,
@@ -92,7 +92,7 @@ def records(path: Path, delimiter: str, *, quoting: bool) -> Iterator[tuple[int,
             return
         except csv.Error as error:
             raise InputError(_explain(str(error), delimiter), path=path, line=line) from None
-        if not fields:
+        if not any(map(str.strip, fields)) and (len(fields) < 2 or delimiter.isspace()):
             continue
         for field in fields:
             if len(field) > MAX_NAME:

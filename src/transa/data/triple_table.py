@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transa.data.columns import unused, usual_columns
+from transa.data.columns import in_order, unused, usual_columns
+from transa.data.places import Places
 from transa.data.vocabulary import as_name, is_missing
 from transa.errors import InputError, quote
 
@@ -37,6 +37,8 @@ class TripleTable:
         What a user should know about how the file was read: that lines were skipped, that a header was recognised.
     confidence
         How sure the source is of each row, if somebody asked for that column.
+    places
+        Where the rows stand in the source, for messages.
     """
 
     heads: pa.ChunkedArray
@@ -47,6 +49,7 @@ class TripleTable:
     descriptions: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     confidence: npt.NDArray[np.float64] | None = None
+    places: Places = field(default_factory=Places)
 
     def __len__(self) -> int:
         return len(self.heads)
@@ -55,17 +58,18 @@ class TripleTable:
     def of(cls, source: Any) -> TripleTable:
         """Take triples as Python code holds them: rows, an array, or a pandas, polars or Arrow frame.
 
-        The columns of a frame are those with the usual names, in any order; or else three, and a fourth as labels.
+        The columns of a frame are those with the usual names, in any order; or else the first three, and a fourth called label.
         """
         if isinstance(source, TripleTable):
             return source
         if hasattr(source, "__arrow_c_stream__"):
             table = _arrow(source)
             table = table.drop_columns(index_columns(table.schema))
-            usual = usual_columns(table.column_names)
-            if usual is None or (usual[:3] == (0, 1, 2) and table.num_columns <= 4):
-                return cls.from_frame(table)
-            return cls.from_frame(table.select(list(usual))).with_notes(*unused(table.column_names, usual))
+            names, index = table.column_names, getattr(source, "index", None)  # only pandas has one
+            places = Places() if index is None else Places(unit="index", numbers=index)
+            usual = usual_columns(names)
+            chosen, notes = in_order(names) if usual is None else (usual, unused(names, usual))
+            return cls.from_frame(table.select(list(chosen)), places).with_notes(*notes)
         if isinstance(source, str | bytes | Mapping) or not isinstance(source, Iterable):
             raise InputError(
                 f"expected rows of head, relation and tail, or a frame, found {type(source).__name__}: {quote(source)}"
@@ -86,30 +90,22 @@ class TripleTable:
         return builder.table(labels=np.array(labels, dtype=np.int8) if labels else None)
 
     @classmethod
-    def from_frame(cls, frame: Any, *, path: Path | None = None) -> TripleTable:
-        """Take the first three columns of an Arrow table, polars or pandas frame, and a fourth as labels."""
-        table = _arrow(frame)
-        table = table.drop_columns(index_columns(table.schema))
+    def from_frame(cls, table: pa.Table, places: Places) -> TripleTable:
+        """Take the three columns of an Arrow table as heads, relations and tails, and a fourth as labels."""
         columns = [table.column(position) for position in range(table.num_columns)]
-        if len(columns) not in (3, 4):
-            raise InputError(
-                f"expected 3 or 4 columns (head, relation, tail and perhaps a label), found {len(columns)}: "
-                f"{', '.join(table.column_names)}",
-                path=path,
-            )
-        heads, relations, tails = (_encode(columns[i], table.column_names[i], path) for i in range(3))
-        labels = None if len(columns) == 3 else _labels(columns[3], path)
-        return cls(heads, relations, tails, labels=labels)
+        heads, relations, tails = (_encode(columns[i], table.column_names[i], places) for i in range(3))
+        labels = None if len(columns) == 3 else _labels(columns[3], places)
+        return cls(heads, relations, tails, labels=labels, places=places)
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return heads, relations and tails."""
         return list(zip(*(column.to_pylist() for column in (self.heads, self.relations, self.tails)), strict=True))
 
-    def trainable(self, path: Path | None = None) -> TripleTable:
-        """Return the table itself, or raise an `InputError` that names `path` if a row is labelled false."""
+    def trainable(self) -> TripleTable:
+        """Return the table itself, or raise an `InputError` if a row is labelled false."""
         if self.labels is not None and (self.labels == -1).any():
-            row = int(np.argmax(self.labels == -1)) + 1
-            raise InputError("a triple labelled -1 (false) cannot be trained on", path=path, line=row, unit="row")
+            row = int(np.argmax(self.labels == -1))
+            raise self.places.error("a triple labelled -1 (false) cannot be trained on", row)
         return self
 
     def with_notes(self, *notes: str) -> TripleTable:
@@ -120,19 +116,23 @@ class TripleTable:
         """Return some of the rows; names that stand in no other row are gone."""
         mask = pa.array(kept)
         heads, relations, tails = (
-            _encode(column.filter(mask).cast(pa.string()), "", None)
+            _encode(column.filter(mask).cast(pa.string()), "", self.places)
             for column in (self.heads, self.relations, self.tails)
         )
-        labels = None if self.labels is None else self.labels[kept]
-        return replace(self, heads=heads, relations=relations, tails=tails, labels=labels, confidence=None)
+        labels, places = None if self.labels is None else self.labels[kept], self.places.where(kept)
+        changed = replace(self, heads=heads, relations=relations, tails=tails, labels=labels)
+        return replace(changed, confidence=None, places=places)
 
 
-def rows_of(source: Any) -> list[tuple[str, str, str]]:
-    """Return heads, relations and tails of triples as Python code holds them (`TripleTable.of`); labels are ignored.
+def rows_of(source: Any) -> tuple[list[tuple[str, str, str]], Places]:
+    """Return heads, relations and tails of triples as Python code holds them (`TripleTable.of`), and their places; no labels.
 
     A list of rows does not become a table for it: Arrow would load pandas.
     """
-    return [names for names, _ in _named(source)] if isinstance(source, list | tuple) else TripleTable.of(source).rows()
+    if isinstance(source, list | tuple):
+        return [names for names, _ in _named(source)], Places()
+    table = TripleTable.of(source)
+    return table.rows(), table.places
 
 
 def _named(rows: Iterable[Any]) -> Iterator[tuple[tuple[str, str, str], int | None]]:
@@ -197,37 +197,43 @@ def _arrow(frame: Any) -> pa.Table:
         raise InputError(f"a column holds neither strings nor whole numbers alone ({error})") from None
 
 
-def _encode(column: pa.ChunkedArray, name: str, path: Path | None) -> pa.ChunkedArray:
+def _encode(column: pa.ChunkedArray, name: str, places: Places) -> pa.ChunkedArray:
+    if not len(column):
+        return pa.chunked_array([], NAMES)  # whatever the type of a column without values
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
-    if pa.types.is_floating(kind) or pa.types.is_null(kind):  # whole numbers become these where some are missing
-        missing = pc.index(pc.is_null(column, nan_is_null=True), True).as_py()
-        if missing >= 0:
-            raise InputError(f"a blank name in column {name!r}", path=path, line=missing + 1, unit="row")
+    missing = pc.index(pc.is_null(column, nan_is_null=pa.types.is_floating(kind)), True).as_py()
+    if missing >= 0:
+        raise places.error(f"a missing name (None, NaN or NA) in column {name!r}", missing)
     if not (_is_string(kind) or pa.types.is_integer(kind)):
-        raise InputError(f"column {name!r} holds {kind}; expected strings or whole numbers", path=path)
+        whole = pa.types.is_floating(kind) and pc.all(pc.equal(pc.floor(column), column)).as_py()
+        hint = (
+            ": where a value is missing, pandas makes 3.0 of 3, and astype('int64') makes 3 of it again"
+            if whole
+            else ""
+        )
+        raise InputError(f"column {name!r} holds {kind}; expected strings or whole numbers{hint}", path=places.path)
     chunks, rows = [], 0
     for chunk in column.chunks:  # one at a time: the strings of a chunk are gone before the next one's are made
         if isinstance(chunk, pa.DictionaryArray):  # some kinds of strings cannot be decoded before they are converted
             chunk = pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
         strings = chunk.cast(pa.string())
         encoded = strings.dictionary_encode().cast(NAMES)
-        if encoded.null_count or pc.any(pc.equal(pc.utf8_trim_whitespace(encoded.dictionary), "")).as_py():
-            blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(strings), ""), True)
-            row = rows + pc.index(blank, True).as_py()
-            raise InputError(f"a blank name in column {name!r}", path=path, line=row + 1, unit="row")
+        if pc.any(pc.equal(pc.utf8_trim_whitespace(encoded.dictionary), "")).as_py():
+            blank = rows + pc.index(pc.equal(pc.utf8_trim_whitespace(strings), ""), True).as_py()
+            raise places.error(f"a blank name in column {name!r}", blank)
         chunks.append(encoded)
         rows += len(chunk)
     return pa.chunked_array(chunks, NAMES)
 
 
-def _labels(column: pa.ChunkedArray, path: Path | None) -> npt.NDArray[np.int8]:
+def _labels(column: pa.ChunkedArray, places: Places) -> npt.NDArray[np.int8]:
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
     if not (_is_string(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError(f"the column of labels holds {kind}; expected 1 or -1", path=path)
+        raise InputError(f"the column of labels holds {kind}; expected 1 or -1", path=places.path)
     texts = column.cast(pa.string())
     row = pc.index(pc.is_in(texts, value_set=pa.array(["1", "-1"])), False).as_py()
     if row >= 0:
-        raise InputError(f"expected the label 1 or -1, found {quote(column[row])}", path=path, line=row + 1, unit="row")
+        raise places.error(f"expected the label 1 or -1, found {quote(column[row])}", row)
     return np.where(pc.equal(texts, "1").to_numpy(), 1, -1).astype(np.int8)
 
 

@@ -165,7 +165,9 @@ def as_name(value: object) -> str:
     """
     if isinstance(value, pa.Scalar):
         value = value.as_py()
-    text = value if isinstance(value, str) else "" if is_missing(value) else str(value)
+    if is_missing(value):
+        raise InputError(f"a missing name: {value!r}")
+    text = value if isinstance(value, str) else str(value)
     if not text.strip():
         raise InputError(f"a blank name: {value!r}")
     if not is_unicode(text):

@@ -1,5 +1,6 @@
 """Inference: questions to a trained model."""
 
+from transa.inference.answers import Answers, Prediction, Question
 from transa.inference.check import Checked, Checks, check
 from transa.inference.confidence import Confidence
 from transa.inference.discover import discover, doubtful
@@ -7,7 +8,7 @@ from transa.inference.explain import Explanation, explain
 from transa.inference.export import export
 from transa.inference.extend import Extended, extend
 from transa.inference.neighbours import Neighbour, Neighbours, neighbours
-from transa.inference.predict import Answers, Prediction, Question, answer
+from transa.inference.predict import answer
 from transa.inference.trained import Trained
 
 __all__ = [

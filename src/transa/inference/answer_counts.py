@@ -52,6 +52,11 @@ class AnswerCounts:
                 found[fresh] = self._of_alike(entities[fresh], relation, side)
         return np.clip(found, LEAST, MOST)
 
+    def single(self, side: Side, relation: int) -> tuple[int, int]:
+        """Return how many questions of a relation about this side have one answer in train, and how many there are."""
+        counts = self._counts(relation, side)
+        return int(np.searchsorted(counts, 1, "right")), len(counts)
+
     @cached_property
     def _sorted(self) -> dict[Side, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
         """For each side the number of answers of each question, sorted within the relation, and where relations begin."""

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from transa.data.graph import Triples
+from transa.data.places import Places
 from transa.data.triple_table import rows_of
 from transa.errors import InputError
 from transa.inference.results import Results, Table, figure
@@ -28,9 +29,11 @@ class Checked:
     head, relation, tail
         Keys.
     score, threshold
-        The model says true if the score is below the threshold of the relation.
+        The model says true if the score is below the threshold of the relation. The score of a directional model is the mean of both
+        directions.
     decision
-        What the model says; None, like threshold and probability, if the graph has no validation triples.
+        What the model says; None, like threshold and probability, if the graph has no validation triples. A loop that the loop prior
+        bars is false.
     probability
         If valid has labels, the probability that the triple is true where triples are mixed like these. Otherwise the probability
         of the tail as an answer to (head, relation, ?), see `transa.inference.answer_chances`; of a known fact, as if it were new.
@@ -143,14 +146,14 @@ def check(trained: Trained, triples: Any) -> Checks:
     triples
         Heads, relations and tails by key or by name, as rows, an array or a frame. Labels are ignored.
     """
-    return check_ids(trained, triple_ids(trained, rows_of(triples))[0])
+    return check_ids(trained, triple_ids(trained, *rows_of(triples))[0])
 
 
 def triple_ids(
-    trained: Trained, rows: Sequence[tuple[str, str, str]], *, skip_unknown: bool = False
+    trained: Trained, rows: Sequence[tuple[str, str, str]], places: Places, *, skip_unknown: bool = False
 ) -> tuple[Triples, list[Skipped]]:
     """Return the ids of triples given by whole names, and the rows that were skipped because the model does not know a name."""
-    found, skipped = understood(rows, lambda row: trained.whole_triple(*row), skip=skip_unknown)
+    found, skipped = understood(rows, lambda row: trained.whole_triple(*row), places, skip=skip_unknown)
     return np.array(found, dtype=np.int32).reshape(-1, 3), skipped
 
 
@@ -180,5 +183,5 @@ def check_ids(trained: Trained, triples: Triples, *, as_answers: bool = False) -
     ]
     for row in np.flatnonzero(barred_triples(trained.model, triples)).tolist():
         why = trained.why_barred(int(triples[row, 1]))
-        checked[row] = replace(checked[row], decision=False, probability=0.0, note=why)
+        checked[row] = replace(checked[row], decision=False, probability=None, note=why)
     return Checks(tuple(checked))

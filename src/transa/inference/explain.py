@@ -14,11 +14,12 @@ from transa.data.graph import Triples
 from transa.errors import InputError
 from transa.evaluation import link_prediction
 from transa.evaluation.queries import SIDES, Side
+from transa.inference.answers import Prediction, Question
 from transa.inference.check import Checked, check_ids
 from transa.inference.explanation_text import sentence_of, tables_of
 from transa.inference.neighbours import distances
-from transa.inference.predict import Prediction, Question, answer
-from transa.inference.reasons import Path, Similar, paths, similar
+from transa.inference.predict import answer
+from transa.inference.reasons import Against, Path, Similar, against, paths, similar
 from transa.inference.residual import Parts, Transformed, parts, transformed
 from transa.inference.results import Table
 from transa.inference.trained import Trained
@@ -78,6 +79,8 @@ class Explanation:
         Entities near the head that have the relation to this tail in train; entities near the tail to which this head has it.
     paths
         Short paths of training triples from the head to the tail.
+    against
+        Known answers that speak against this one, since the relation hardly ever has two.
     support
         The nearest training triples of the relation.
     head_rank, tail_rank
@@ -101,6 +104,7 @@ class Explanation:
     like_head: tuple[Similar, ...]
     like_tail: tuple[Similar, ...]
     paths: tuple[Path, ...]
+    against: tuple[Against, ...]
     support: tuple[Support, ...]
     head_rank: Rank
     tail_rank: Rank
@@ -160,6 +164,7 @@ class Explanation:
             "like_head": [asdict(each) for each in self.like_head],
             "like_tail": [asdict(each) for each in self.like_tail],
             "paths": [{"text": str(each), **asdict(each)} for each in self.paths],
+            "against": [asdict(each) for each in self.against],
             "support": [asdict(each) for each in self.support],
             "head_rank": asdict(self.head_rank),
             "tail_rank": asdict(self.tail_rank),
@@ -203,6 +208,7 @@ def explain(trained: Trained, head: str, relation: str, tail: str, *, top: int =
         like_head=similar(trained, h, r, t, top),
         like_tail=similar(trained, t, r + trained.adjacency.relations, h, top),
         paths=paths(trained, triple, top),
+        against=against(trained, triple),
         support=_support(trained, triple, top),
         head_rank=head_rank,
         tail_rank=tail_rank,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from transa.inference.results import Table, figure
 from transa.inference.trained import FALSE, state_of
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 ALONE = 0.95
 #: How many entities a sentence names.
 NAMED = 3
+#: A verb at the beginning of a relation's name, before a noun.
+_HAS = re.compile(r"^has(?:[\s_-]+|(?=[A-Z]))(?=\w)")
 
 
 def sentence_of(found: Explanation) -> str:
@@ -32,9 +37,12 @@ def sentence_of(found: Explanation) -> str:
     reasons = _reasons(found)
     if triple.note not in (None, FALSE):
         return f"{fact} {held}, {said}: {triple.note}."
-    if not reasons:
+    first, then = (_against(found), reasons) if doubted else (reasons, _against(found))
+    if not first and not then:
         return f"{fact} {held}, {said}; no similar entity has this fact, and no short path leads from one to the other."
-    return f"{fact} {held}, {said}{', although' if doubted else ':'} {'; '.join(reasons)}."
+    because = f": {'; '.join(first)}" if first else ""
+    although = f", although {'; '.join(then)}" if then else ""
+    return f"{fact} {held}, {said}{because}{although}."
 
 
 def _where(found: Explanation) -> str:
@@ -50,17 +58,38 @@ def _rank(found: Explanation) -> float:
 
 def _reasons(found: Explanation) -> list[str]:
     triple, reasons = found.triple, []
-    heads, tails = (_near(some, found.entities) for some in (found.like_head, found.like_tail))
+    single = {
+        each.side for each in found.against
+    }  # where there is one answer, another one is no reason, however similar
+    heads = [] if "head" in single else _near(found.like_head, found.entities)
+    tails = [] if "tail" in single else _near(found.like_tail, found.entities)
     if heads:
         verb = "have" if len(heads) > 1 else "has"
-        reasons.append(f"{listed(heads)}, similar to {triple.head_name}, {verb} the same {triple.relation_name}")
+        reasons.append(f"{listed(heads)}, similar to {triple.head_name}, {verb} the same {_noun(triple.relation_name)}")
     if tails:
         reasons.append(
-            f"{triple.head_name} has {triple.relation_name} to {listed(tails)} as well, similar to {triple.tail_name}"
+            f"{triple.head_name} has {_noun(triple.relation_name)} to {listed(tails)} as well, similar to {triple.tail_name}"
         )
     if found.paths and not (heads and tails):
         reasons.append(f"a path leads from one to the other, {found.paths[0]}")
     return reasons
+
+
+def _against(found: Explanation) -> list[str]:
+    triple, texts = found.triple, []
+    for each in found.against:
+        if each.side == "tail":
+            has = f"{triple.head_name} already has {_noun(triple.relation_name)} {each.name}"
+        else:
+            has = f"{each.name} —{triple.relation_name}→ {triple.tail_name} is known already"
+        given = "heads" if each.side == "tail" else "tails"
+        texts.append(f"{has}; {each.single:,} of {each.questions:,} {given} of this relation have one {each.side}")
+    return texts
+
+
+def _noun(relation: str) -> str:
+    """Return what a relation called ``has category`` gives: ``category``; any other name as it is."""
+    return _HAS.sub("", relation)
 
 
 def _near(some: tuple[Similar, ...], entities: int) -> list[str]:
@@ -74,7 +103,7 @@ def tables_of(found: Explanation, *, top: int, full: bool) -> list[Table]:
     head, relation, tail = triple.names(full=full)
     tables = [
         _similar(f"Similar to {head}, with {relation} to {tail}", found.like_head, full),
-        _similar(f"Similar to {tail}, to which {head} has {relation}", found.like_tail, full),
+        _similar(f"Similar to {tail}, to which {head} has {_noun(relation)}", found.like_tail, full),
         Table(
             f"Paths from {head} to {tail}",
             ("steps", "path"),
@@ -158,8 +187,11 @@ def in_words(found: Explanation) -> list[str]:
 
 
 def _views(found: Explanation) -> dict[str, list[dict[str, Any]]]:
+    other = found.transformed
+    if other is not None and np.allclose(other.shares[np.argsort(other.pivots)], found.parts.shares):
+        return {found.parts.what: found.dimensions()}  # W_r is diagonal: both views are one
     every = {found.parts.what: found.residual_dimensions()}
-    if found.transformed is not None:
+    if other is not None:
         every["the transformed dimensions, W_r = L D L^T, each named by its pivot"] = found.dimensions()
     return every
 

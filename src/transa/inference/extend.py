@@ -20,6 +20,7 @@ from transa.data.triple_table import TripleTable
 from transa.errors import InputError
 from transa.inference.likeness import notes_on_case, notes_on_likeness
 from transa.inference.placement import grown_model, settle
+from transa.inference.rows import Skipped, understood
 from transa.inference.trained import EXTENSION, Trained
 from transa.models import Model
 from transa.training import Options, Progress, Recipe, RunFolder, Trainer
@@ -43,7 +44,9 @@ class Extended:
     losses
         The loss of the new triples before the first step and after the last; None if no entity is new.
     notes
-        Names that were taken for known entities in another case, and new entities that look like others.
+        How the triples were read, names that were taken for known entities in another case, and new entities that look like others.
+    skipped
+        Triples that were left out on request, and why.
     """
 
     trained: Trained
@@ -52,15 +55,17 @@ class Extended:
     repeated: int
     losses: tuple[float, float] | None
     notes: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
     def frame(self) -> pa.Table:
-        """Return the new entities with their ids and numbers of training triples as an Arrow table."""
+        """Return the new entities with their names, ids and numbers of training triples as an Arrow table."""
         graph = self.trained.graph
         degrees = np.bincount(graph.train[:, [0, 2]].ravel(), minlength=len(graph.entities))
         first = len(graph.entities) - len(self.new_entities)
         return pa.table(
             {
                 "key": pa.array(self.new_entities, pa.string()),
+                "name": [graph.entities.name(each) for each in range(first, len(graph.entities))],
                 "id": np.arange(first, len(graph.entities)),
                 "triples": degrees[first:],
             }
@@ -77,6 +82,7 @@ def extend(
     options: Options | None = None,
     folder: RunFolder | None = None,
     callback: Callable[[Progress], None] | None = None,
+    skip_unknown: bool = False,
 ) -> Extended:
     """Add triples to a model's graph, with vectors for the entities it does not know.
 
@@ -86,7 +92,8 @@ def extend(
         The model and its graph; both stay as they are.
     triples
         Heads, relations and tails by key or by readable name, as rows, an array or a frame. A name that fits a known entity but for
-        its case means this entity. Unknown heads and tails become entities; relations must be known.
+        its case means this entity. Unknown heads and tails become entities; relations must be known. Names and descriptions that
+        a file has for new entities are kept.
     steps
         Gradient steps on the new triples in which only the new vectors move; with 0 they stay where they start.
     refine
@@ -99,6 +106,8 @@ def extend(
         Keeps the result as a run; it must not hold one.
     callback
         Called after each epoch of `refine`.
+    skip_unknown
+        Leave out triples with an unknown relation or an ambiguous name, instead of refusing them.
     """
     recipe = trained.recipe
     if recipe is None:
@@ -106,7 +115,7 @@ def extend(
     for name, value in (("steps", steps), ("refine", refine)):
         if value < 0:
             raise InputError(f"{name}: expected 0 or more, found {value}")
-    graph, added, repeated, notes = grow_graph(trained, triples)
+    graph, added, repeated, notes, skipped = grow_graph(trained, triples, skip_unknown=skip_unknown)
     old = len(trained.graph.entities)
     whole = training_graph(graph, recipe)
     mine = np.concatenate([added, trained.model.inverted(added)]) if recipe.directional else added
@@ -131,45 +140,45 @@ def extend(
         repeated,
         losses,
         notes,
+        skipped,
     )
 
 
-def grow_graph(trained: Trained, triples: Any) -> tuple[KnowledgeGraph, Triples, int, tuple[str, ...]]:
-    """Return the graph with the triples in train, these triples by id, how many of them it had already, and notes on names.
+def grow_graph(
+    trained: Trained, triples: Any, *, skip_unknown: bool = False
+) -> tuple[KnowledgeGraph, Triples, int, tuple[str, ...], tuple[Skipped, ...]]:
+    """Return the graph with the triples in train, these triples by id, how many of them it had already, notes, and what was skipped.
 
     New entities come after the old ones, in the order of their keys.
     """
-    graph, rows = trained.graph, TripleTable.of(triples).trainable().rows()
-    called: dict[str, int] = {}
-    new: set[str] = set()
-    for number, row in enumerate(rows, start=1):
-        for end in (row[0], row[2]):
-            if end not in called and end not in new:
-                try:
-                    found = trained.entities.find(end)
-                except InputError as error:
-                    raise InputError(str(error), line=number, unit="triple") from None
-                if found is None:
-                    new.add(end)
-                else:
-                    called[end] = found
-    notes = (*notes_on_case(trained.entities, called), *notes_on_likeness(graph.entities, new))
-    called |= {key: len(graph.entities) + position for position, key in enumerate(sorted(new))}
-    ids = np.empty((len(rows), 3), dtype=np.int32)
-    for number, (head, relation, tail) in enumerate(rows):
+    graph, table = trained.graph, TripleTable.of(triples).trainable()
+    called: dict[str, int | None] = {}
+
+    def meaning(row: tuple[str, str, str]) -> tuple[str, int, str]:
+        head, relation, tail = row
+        for end in (head, tail):
+            if end not in called:
+                called[end] = trained.entities.find(end)
         try:
-            ids[number] = called[head], trained.relations.whole(relation), called[tail]
+            return head, trained.relations.whole(relation), tail
         except InputError as error:
-            raise InputError(
-                f"{error}; a new relation needs a training of its own", line=number + 1, unit="triple"
-            ) from None
+            raise InputError(f"{error}; a new relation needs a training of its own") from None
+
+    rows, skipped = understood(table.rows(), meaning, table.places, skip=skip_unknown)
+    ends = dict.fromkeys(end for head, _, tail in rows for end in (head, tail))
+    ids_of = {end: found for end in ends if (found := called[end]) is not None}
+    new = sorted(ends.keys() - ids_of.keys())
+    notes = (*table.notes, *notes_on_case(trained.entities, ids_of), *notes_on_likeness(graph.entities, new))
+    ids_of |= {key: len(graph.entities) + position for position, key in enumerate(new)}
+    ids = np.array([(ids_of[head], edge, ids_of[tail]) for head, edge, tail in rows], np.int32).reshape(-1, 3)
     ids = ids[np.sort(np.unique(ids, axis=0, return_index=True)[1])] if len(ids) else ids
-    grown = replace(graph, entities=_appended(graph.entities, sorted(new)))
+    grown = replace(graph, entities=_appended(graph.entities, new, table))
     held = grown.known().contains(ids) if len(ids) else np.zeros(0, bool)
     added = np.ascontiguousarray(ids[~held])
     if not len(added):
-        raise InputError("there is nothing to add: the graph holds all of these triples")
-    return replace(grown, train=np.concatenate([graph.train, added])), added, len(rows) - len(added), notes
+        raise InputError("there is nothing to add: the graph holds all of these triples", path=table.places.path)
+    grown = replace(grown, train=np.concatenate([graph.train, added]))
+    return grown, added, len(rows) - len(added), notes, tuple(skipped)
 
 
 def loose_entities(graph: KnowledgeGraph, old: int, before: tuple[int, ...] = ()) -> tuple[int, ...]:
@@ -185,12 +194,18 @@ def loose_entities(graph: KnowledgeGraph, old: int, before: tuple[int, ...] = ()
         linked[reached] = True
 
 
-def _appended(vocabulary: Vocabulary, new: list[str]) -> Vocabulary:
+def _appended(vocabulary: Vocabulary, new: list[str], table: TripleTable) -> Vocabulary:
+    """Return a vocabulary with new keys, and the names and descriptions that a table has for them."""
+    more = Vocabulary(new).described(table.names, table.descriptions)
     columns = [
-        None if column is None else [*column.to_pylist(), *([None] * len(new))]
-        for column in (vocabulary.names, vocabulary.descriptions)
+        None if old is None and added is None else [*_texts(old, vocabulary), *_texts(added, more)]
+        for old, added in ((vocabulary.names, more.names), (vocabulary.descriptions, more.descriptions))
     ]
-    return Vocabulary([*vocabulary, *new], *columns)
+    return Vocabulary([*vocabulary, *more], *columns)
+
+
+def _texts(column: pa.Array | None, vocabulary: Vocabulary) -> list[str | None]:
+    return [None] * len(vocabulary) if column is None else column.to_pylist()
 
 
 def _refine(

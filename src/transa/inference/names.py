@@ -88,13 +88,7 @@ class Names:
         InputError
             If no name fits, or more than one; the message lists candidates.
         """
-        found, text = self.find(name), as_name(name)
-        if found is not None:
-            return found
-        beginning = self._beginning(text)
-        if beginning:
-            return self._only(text, beginning)
-        raise InputError(self._unknown(text))
+        return self._known(name)[0]
 
     def whole(self, name: object) -> int:
         """Return the id that `find` returns, as for the rows of a file, where nobody sees what a beginning was taken for.
@@ -104,14 +98,20 @@ class Names:
         InputError
             If no name fits, or more than one; the message lists candidates.
         """
+        found, by_beginning = self._known(name)
+        if by_beginning:
+            raise InputError(f"unknown {self.kind} {quote(as_name(name))}, only the beginning of {self.shown(found)}")
+        return found
+
+    def _known(self, name: object) -> tuple[int, bool]:
+        """Return the only id that a name or a beginning fits, and whether it is no more than a beginning."""
         found, text = self.find(name), as_name(name)
         if found is not None:
-            return found
+            return found, False
         beginning = self._beginning(text)
-        if len(beginning) > 1:
-            self._only(text, beginning)
-        hint = f", only the beginning of {self.shown(beginning[0])}" if beginning else ""
-        raise InputError(f"unknown {self.kind} {quote(text)}{hint}" if hint else self._unknown(text))
+        if not beginning:
+            raise InputError(self._unknown(text))
+        return self._only(text, beginning), True
 
     def _only(self, text: str, found: list[int]) -> int:
         if len(found) > 1:

@@ -18,6 +18,13 @@ from transa.readable import called
 
 SCHEMA = pa.schema([("key", pa.string()), ("name", pa.string()), ("distance", pa.float64()), ("degree", pa.int64())])
 
+#: What distances are.
+EUCLIDEAN, BY_RELATION, ABSOLUTE = (
+    "Euclidean",
+    "the relation's score without its translation",
+    "absolute weights of the metric",
+)
+
 
 @dataclass(frozen=True)
 class Neighbour:
@@ -41,6 +48,8 @@ class Neighbours(Results[Neighbour]):
         The neighbours.
     entity_name, relation_name
         Readable names.
+    measure
+        What distances are: `EUCLIDEAN`, `BY_RELATION`, or for a metric with negative weights `ABSOLUTE`.
     """
 
     field_of_rows: ClassVar[str] = "nearest"
@@ -51,6 +60,7 @@ class Neighbours(Results[Neighbour]):
     nearest: tuple[Neighbour, ...]
     entity_name: str = ""
     relation_name: str | None = None
+    measure: str = EUCLIDEAN
 
     def rows(self) -> list[dict[str, Any]]:
         """Return plain values."""
@@ -61,7 +71,8 @@ class Neighbours(Results[Neighbour]):
         under = self.relation if full else self.relation_name
         title = f"Nearest to {self.entity if full else self.entity_name}{f' under {under}' if under else ''}"
         rows = [(called(n.key, n.name, full=full), figure(n.distance), f"{n.degree:,}") for n in self.nearest]
-        return Table(title, ("entity", "distance", "triples"), tuple(rows))
+        note = f"distance: by the {ABSOLUTE}, since weights may be negative" if self.measure == ABSOLUTE else ""
+        return Table(title, ("entity", "distance", "triples"), tuple(rows), note)
 
 
 def neighbours(trained: Trained, entity: str, relation: str | None = None, *, top: int = 10) -> Neighbours:
@@ -74,7 +85,8 @@ def neighbours(trained: Trained, entity: str, relation: str | None = None, *, to
     entity, relation
         By key or by name. Without a relation, distances are Euclidean. With one, the distance is the relation's score without
         its translation and without biases; for TransA that is |a - b|^T W_r |a - b|, or its root. Of a directional model, it is
-        that of questions about tails.
+        that of questions about tails. A metric with negative weights gives no distance; then their absolute values weigh the squared
+        differences.
     top
         How many.
     """
@@ -95,6 +107,7 @@ def neighbours(trained: Trained, entity: str, relation: str | None = None, *, to
         ),
         names.name(here),
         None if edge is None else trained.graph.relations.name(edge),
+        EUCLIDEAN if edge is None else ABSOLUTE if trained.model.translation is None else BY_RELATION,
     )
 
 
@@ -112,7 +125,7 @@ def degrees_of(trained: Trained) -> npt.NDArray[np.int64]:
 
 
 def view_of(trained: Trained, entity: int, relation: int) -> npt.NDArray[np.float64]:
-    """Return the distance of every entity from one, as a relation sees it.
+    """Return the distance of every entity from one, as a relation sees it; see `neighbours`.
 
     Raises
     ------
@@ -122,7 +135,15 @@ def view_of(trained: Trained, entity: int, relation: int) -> npt.NDArray[np.floa
     model = trained.model
     translation = model.translation
     if translation is None:
-        raise InputError(f"{model!r} has no distance of a relation; ask for plain neighbours")
+        metric = model.metric_matrix(relation)
+        if metric is None:
+            raise InputError(
+                f"{model.label} has no distance of a relation; without one (--relation), neighbours are Euclidean"
+            )
+        vectors = model.entity.vector.detach().double().cpu().numpy()
+        away = np.abs(vectors - vectors[entity])
+        weighted: npt.NDArray[np.float64] = np.einsum("ni,ij,nj->n", away, np.abs(metric), away, optimize=True)
+        return weighted
     every = Rows({name: torch.zeros_like(table) if name == "bias" else table for name, table in model.entity.items()})
     here = Rows({name: table[entity].unsqueeze(0) for name, table in every.items()})
     one = {name: table[relation] for name, table in model.relation.items()}

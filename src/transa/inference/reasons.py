@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from transa.errors import InputError
+from transa.evaluation.queries import Side
 from transa.inference.neighbours import distances, view_of
 from transa.inference.paths import Step
 from transa.inference.trained import Trained
@@ -16,6 +17,8 @@ from transa.readable import called
 
 #: How many shared facts are listed for each entity.
 SHARED = 3
+#: Of so many questions at least, so large a share must have one answer for a second one to be doubted.
+FEW, NEARLY_ALL = 5, 0.9
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,43 @@ class Similar:
     nearness: int
     shared: int = 0
     facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True)
+class Against:
+    """Another known answer to a question that hardly ever has two: a reason against a triple.
+
+    Attributes
+    ----------
+    side
+        Which side of the relation the answer stands on.
+    key, name
+        The answer.
+    single, questions
+        How many questions of the relation about this side have one answer in train, of how many.
+    """
+
+    side: Side
+    key: str
+    name: str
+    single: int
+    questions: int
+
+
+def against(trained: Trained, triple: Any) -> tuple[Against, ...]:
+    """Return what speaks against a triple of shape (1, 3): its question has a known answer already, and hardly ever has two."""
+    head, relation, tail = triple[0].tolist()
+    names, found = trained.graph.entities, []
+    known: dict[Side, Any] = {
+        "tail": trained.facts.tails_of(head, relation),
+        "head": trained.facts.heads_of(relation, tail),
+    }
+    for side, others in known.items():
+        single, questions = trained.answer_counts.single(side, relation)
+        if len(others) and (tail if side == "tail" else head) not in others and FEW <= questions <= single / NEARLY_ALL:
+            other = int(others[0])
+            found.append(Against(side, names[other], names.name(other), single, questions))
+    return tuple(found)
 
 
 def similar(trained: Trained, entity: int, edge: int, other: int, top: int) -> tuple[Similar, ...]:

@@ -33,11 +33,14 @@ class Table:
         The names of the columns; without any, there is no line for them.
     rows
         The cells.
+    note
+        A line under the table, if there is something to say.
     """
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    note: str = ""
 
     def __str__(self) -> str:
         shown = [[_cut(cell) for cell in row] for row in (self.header, *self.rows[:SHOWN])]
@@ -47,7 +50,7 @@ class Table:
             "  ".join(_padded(*cell) for cell in zip(row, widths, numeric, strict=True)).rstrip()
             for row in (shown if any(self.header) else shown[1:])
         ]
-        return "\n".join([one_line(self.title), *lines, *([self._more()] if self._more() else [])])
+        return "\n".join([one_line(self.title), *lines, *filter(None, (self._more(), self.note))])
 
     def _repr_html_(self) -> str:
         numeric = [all(map(is_number, column)) for column in zip(*self.rows, strict=True)]
@@ -60,8 +63,8 @@ class Table:
 
         head = f"<thead>{line(self.header, 'th')}</thead>" if any(self.header) else ""
         body = "".join(line(row, "td") for row in self.rows[:SHOWN])
-        more = f"<p>{self._more()}</p>" if self._more() else ""
-        return f"<table><caption>{escape(self.title)}</caption>{head}<tbody>{body}</tbody></table>{more}"
+        below = "".join(f"<p>{escape(text)}</p>" for text in (self._more(), self.note) if text)
+        return f"<table><caption>{escape(self.title)}</caption>{head}<tbody>{body}</tbody></table>{below}"
 
     def _more(self) -> str:
         return f"… {len(self.rows) - SHOWN:,} more" if len(self.rows) > SHOWN else ""
@@ -114,9 +117,13 @@ class Results(Sequence[Row]):
         return pa.Table.from_pylist(self.rows(), self.schema)
 
     def to_pandas(self) -> Any:
-        """Return a pandas data frame, if pandas is installed."""
-        _installed("pandas")
-        return self.frame().to_pandas()
+        """Return a pandas data frame, if pandas is installed. A missing text is None in it, whatever the version of pandas."""
+        pandas, table = _installed("pandas"), self.frame()
+        frame = table.to_pandas()
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if pa.types.is_string(column.type) and column.null_count:
+                frame[name] = pandas.Series(column.to_pylist(), dtype=object)
+        return frame
 
     def to_polars(self) -> Any:
         """Return a Polars data frame, if Polars is installed."""

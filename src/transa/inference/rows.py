@@ -1,4 +1,4 @@
-"""The rows of a file put to a model: each is understood, or refused or skipped with its number and the reason."""
+"""The rows of a file put to a model: each is understood, or refused or skipped with its place and the reason."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from transa.data.places import Places
 from transa.errors import InputError
+from transa.readable import counted
 
 Row = TypeVar("Row")
 Meaning = TypeVar("Meaning")
@@ -14,14 +16,20 @@ Meaning = TypeVar("Meaning")
 
 @dataclass(frozen=True)
 class Skipped:
-    """A row that was left out, counted from 1, and why."""
+    """A row that was left out: its number, counted from 1 after any header, why, and its line in the file, if it has one."""
 
     row: int
     reason: str
+    line: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Where to look for it."""
+        return f"row {self.row:,}" if self.line is None else f"line {self.line:,}"
 
 
 def understood(
-    rows: Iterable[Row], meaning: Callable[[Row], Meaning], *, unit: str = "row", skip: bool = False
+    rows: Iterable[Row], meaning: Callable[[Row], Meaning], places: Places, *, skip: bool = False
 ) -> tuple[list[Meaning], list[Skipped]]:
     """Return what rows mean, and those that were skipped.
 
@@ -31,8 +39,8 @@ def understood(
         What somebody wrote.
     meaning
         Returns what a row means, or raises an `InputError`.
-    unit
-        What a row is called in messages.
+    places
+        Where they stand, for messages.
     skip
         Whether to skip rows without a meaning.
 
@@ -43,14 +51,17 @@ def understood(
     """
     found: list[Meaning] = []
     skipped: list[Skipped] = []
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(rows):
         try:
             found.append(meaning(row))
         except InputError as error:
             if not skip:
-                raise InputError(str(error), line=number, unit=unit) from None
-            skipped.append(Skipped(number, str(error)))
+                raise places.error(error, number) from None
+            skipped.append(Skipped(number + 1, str(error), places.line(number)))
     if skipped and not found:
         first = skipped[0]
-        raise InputError(f"nothing is left: all {len(skipped):,} rows are skipped, row {first.row} for {first.reason}")
+        raise InputError(
+            f"nothing is left: all {counted(len(skipped), 'row')} skipped, {first.place} for {first.reason}",
+            path=places.path,
+        )
     return found, skipped

@@ -37,6 +37,10 @@ EXTENSION = "extension.json"
 
 #: What we say of a triple that the graph labels false.
 FALSE = "labelled false in the graph"
+#: What we say of the scores of whole triples, where questions about heads and tails have different ones.
+BOTH_WAYS = (
+    "score: the mean of both directions of this directional model; predict shows that of the direction it is asked for"
+)
 #: What we say where there can be no probabilities.
 NO_VALID = "the graph has no validation triples: there are scores, but no thresholds and no probabilities"
 
@@ -294,11 +298,13 @@ class Trained:
     @property
     def notes_on_checks(self) -> tuple[str, ...]:
         """The same for triples that are checked, whose probabilities come from labels if valid has some."""
+        both = (BOTH_WAYS,) if self.model.directional else ()
         if self.confidence is None or self.confidence.calibrator is None:
-            return self.notes
+            return (*self.notes, *both)
         true = float(np.mean(self.graph.valid_labels == 1))
         return (
             f"probability: the share of true triples among labelled ones like this; of those in valid, {true:.0%} are true",
+            *both,
         )
 
     def scores(self, triples: Triples) -> npt.NDArray[np.float64]:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from transa.errors import InputError
+from transa.readable import graph_size
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
@@ -374,7 +375,7 @@ class Model:
     def __repr__(self) -> str:
         chosen = "".join(f", {option}={getattr(self, option)!r}" for option in self.options)
         chosen += ", directional" if self.directional else ""
-        return f"{type(self).__name__}({self.num_entities:,} entities, {self.graph_relations:,} relations, dim={self.dim}{chosen})"
+        return f"{type(self).__name__}({graph_size(self.num_entities, self.graph_relations)}, dim={self.dim}{chosen})"
 
 
 def check_choice(field: str, value: Any, choices: tuple[Any, ...]) -> None:

@@ -235,6 +235,19 @@ def test_a_file_without_a_record_is_empty(read, text):
         read(text)
 
 
+@pytest.mark.parametrize("delimiter", "\t,; ")
+@pytest.mark.parametrize("blank", ["  ", "\t", "\t\t", " \t ", "\u2003"])
+def test_lines_of_blanks_are_skipped_by_both_ways_of_reading(read, delimiter, blank):
+    lines = [delimiter.join(row) for row in PLAIN]
+    text = "\n".join([blank, lines[0], blank, blank, lines[1], blank])
+    for options in ({}, {"lines": True}):
+        table = read(text, "graph.txt", delimiter=delimiter, **options)
+        assert rows(table) == PLAIN
+    assert list(table.places.numbers) == [2, 5]
+    with pytest.raises(InputError, match="the file is empty"):
+        read(f"{blank}\n{blank}\n", delimiter=delimiter)
+
+
 def test_blank_lines_are_skipped(read):
     assert rows(read("\n\na\tr\tb\n\n\r\nb\tr\tc\n\n\n")) == [("a", "r", "b"), ("b", "r", "c")]
 

@@ -74,7 +74,7 @@ def test_the_example_of_the_documentation_works(tmp_path):
     command = [sys.executable, "mine.py"]
     result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("KnowledgeGraph(2 entities, 1 relations, 1 train")
+    assert result.stdout.startswith("KnowledgeGraph(2 entities, 1 relation, 1 train")
 
 
 # ---------------------------------------------------------------------- reading

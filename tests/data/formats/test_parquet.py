@@ -71,13 +71,23 @@ def test_columns_are_taken_by_name_and_position(read, columns):
 
 @pytest.mark.parametrize("labels", [[1, -1, 1], [1.0, -1.0, 1.0], ["1", "-1", "1"]], ids=["whole", "float", "text"])
 def test_a_fourth_column_is_the_label(read, labels):
-    assert read({"x": HEADS, "y": RELATIONS, "z": TAILS, "w": labels}).labels.tolist() == [1, -1, 1]
+    assert read({"x": HEADS, "y": RELATIONS, "z": TAILS, "label": labels}).labels.tolist() == [1, -1, 1]
+
+
+def test_a_fourth_column_of_another_name_is_not_used_and_noted(read):
+    table = read({"x": HEADS, "y": RELATIONS, "z": TAILS, "w": [1, -1, 1]})
+    assert rows(table) == EXPECTED and table.labels is None
+    assert (
+        "'x' as head, 'y' as relation, 'z' as tail" in table.notes[0] and "not used: the column 'w'" in table.notes[1]
+    )
+    chosen = read({"x": HEADS, "y": RELATIONS, "z": TAILS, "w": [1, -1, 1]}, columns=("x", "y", "z"))
+    assert "not used: the column 'w'" in chosen.notes[0]
 
 
 @pytest.mark.parametrize("wrong", [0, 2, None, 0.5])
 def test_other_labels_are_refused(read, wrong):
     with pytest.raises(InputError, match=rf"x.parquet, row 2: expected the label 1 or -1, found '{wrong}'"):
-        read({"x": HEADS, "y": RELATIONS, "z": TAILS, "w": [1, wrong, 1]})
+        read({"x": HEADS, "y": RELATIONS, "z": TAILS, "label": [1, wrong, 1]})
 
 
 def test_frames_written_by_pandas_and_polars_are_read(tmp_path):
@@ -105,7 +115,7 @@ def test_the_folder_of_a_file_is_no_column(tmp_path):
 
 @pytest.mark.parametrize("blank", ["", "  ", "\u2028", None])
 def test_blank_names_are_refused(read, blank):
-    with pytest.raises(InputError, match=r"x.parquet, row 2: a blank name in column 'y'"):
+    with pytest.raises(InputError, match=r"x.parquet, row 2: a (blank|missing) name.* in column 'y'"):
         read({"x": HEADS, "y": ["r", blank, "r"], "z": TAILS})
 
 

@@ -91,6 +91,7 @@ def read_file(path: Path, options: ReadOptions | None = None) -> TripleTable:
     """Read one file of triples in the format that its extension tells; with an unknown extension, as delimited text."""
     found = format_of_file(path) or FILE_FORMATS["tsv"]
     table = found.read(path, options or ReadOptions())
+    table = replace(table, places=replace(table.places, path=path))
     if not len(table):
         raise InputError("the file holds no triple", path=path)
     return table if options is None else _confident(table, options.minimum_confidence, path)

@@ -31,6 +31,8 @@ class ReadOptions:
     minimum_confidence
         A column of numbers, by name or position, and the least of them with which a row is kept. A format with columns puts these
         numbers into the table's `confidence`; `read_file` does the rest.
+    lines
+        Whether somebody needs the line of each row, for messages. A format of lines then puts them into the table's `places`.
     """
 
     columns: tuple[str | int, ...] | None = None
@@ -38,6 +40,7 @@ class ReadOptions:
     delimiter: str | None = None
     quotes: bool = True
     minimum_confidence: tuple[str | int, float] | None = None
+    lines: bool = False
 
     def __post_init__(self) -> None:
         if self.columns is not None and len(self.columns) not in (3, 4):

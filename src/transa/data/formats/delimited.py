@@ -23,6 +23,7 @@ from transa.data.columns import chosen_columns, unused, usual_columns
 from transa.data.formats.base import FileFormat, ReadOptions
 from transa.data.graph import KnowledgeGraph, Split
 from transa.data.header import HINTED, may_be_header, starts_with_header
+from transa.data.places import Places
 from transa.data.streams import format_suffix, open_bytes, reading
 from transa.data.text_files import MAX_NAME, records
 from transa.data.triple_table import NAMES, TableBuilder, TripleTable
@@ -50,12 +51,14 @@ class _Delimited(FileFormat):
     def read(self, path: Path, options: ReadOptions) -> TripleTable:
         """Read delimited text, plain or compressed."""
         layout = _layout(path, options)
-        table = _read_fast(path, layout) or _read_carefully(path, layout)
+        table = (None if options.lines else _read_fast(path, layout)) or _read_carefully(path, layout)
         if layout.undecided and starts_with_header(table):
-            return self.read(path, replace(options, header=True)).with_notes(
+            table = self.read(path, replace(options, header=True))
+            note = (
                 f"{path}: the first line ({', '.join(layout.first)}) was taken as a header: nothing in it comes again; "
                 "--no-header (header=False) takes it as a triple"
             )
+            return replace(table, notes=(note, *table.notes))
         return table.with_notes(*layout.notes)
 
     def write(self, graph: KnowledgeGraph, splits: Sequence[Split], file: BinaryIO) -> None:
@@ -140,7 +143,7 @@ def _layout(path: Path, options: ReadOptions) -> _Layout:
     if options.columns is None and over is not None and usual is None and len(columns) == 4:
         columns = columns if over == "labels" else columns[:3]
     notes: tuple[str, ...] = (f"{path}: the first line was taken as a header",) if guessed else ()
-    if options.columns is None and (header or guessed):
+    if header or guessed:
         notes += unused(first, (*columns, confidence), path)
     return _Layout(
         delimiter,
@@ -272,7 +275,7 @@ def _labels(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.int8]
 
 def _read_carefully(path: Path, layout: _Layout) -> TripleTable:
     builder = TableBuilder()
-    labels, confidence = array("b"), array("d")
+    labels, confidence, lines = array("b"), array("d"), array("q")
     rows = records(path, layout.delimiter, quoting=layout.quotes)
     if layout.header:
         next(rows)
@@ -296,11 +299,13 @@ def _read_carefully(path: Path, layout: _Layout) -> TripleTable:
                 )
             confidence.append(float(fields[layout.confidence]))
         builder.add(head, relation, tail)
+        lines.append(line)
     if not len(builder):
         raise InputError("the file holds a header and no triple" if layout.header else "the file is empty", path=path)
     return builder.table(
         labels=np.array(labels, dtype=np.int8) if labels else None,
         confidence=np.array(confidence) if confidence else None,
+        places=Places(path, "line", lines),
     )
 
 

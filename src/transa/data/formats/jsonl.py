@@ -13,6 +13,7 @@ import numpy as np
 from transa.data.columns import unused, usual_columns
 from transa.data.formats.base import FileFormat, ReadOptions
 from transa.data.graph import KnowledgeGraph, Split
+from transa.data.places import Places
 from transa.data.text_files import MAX_LINE, text_lines
 from transa.data.triple_table import TableBuilder, TripleTable
 from transa.data.vocabulary import is_unicode
@@ -35,7 +36,7 @@ class JsonLines(FileFormat):
     def read(self, path: Path, options: ReadOptions) -> TripleTable:
         """Read the keys that were asked for, or those with usual names in the first object. Other keys are skipped."""
         builder = TableBuilder()
-        labels, confidence = array("b"), array("d")
+        labels, confidence, lines = array("b"), array("d"), array("q")
         keys: tuple[str, ...] = ()
         notes: tuple[str, ...] = ()
         number_key = options.confidence_column
@@ -48,7 +49,7 @@ class JsonLines(FileFormat):
                 if not keys:
                     keys = _keys(options.columns, found)
                     used = [place for place, key in enumerate(found) if key in (*keys, number_key)]
-                    notes = unused(list(found), used, path) if options.columns is None else ()
+                    notes = unused(list(found), used, path)
                 names = [_name(found, part, key) for part, key in zip(PARTS[:3], keys[:3], strict=True)]
                 if len(keys) == 4:
                     labels.append(_label(found, keys[3]))
@@ -61,10 +62,12 @@ class JsonLines(FileFormat):
             except InputError as error:  # the functions below say what is wrong, not where
                 raise InputError(str(error), path=path, line=number) from None
             builder.add(*names)
+            lines.append(number)
         return builder.table(
             labels=np.array(labels, dtype=np.int8) if labels else None,
             confidence=np.array(confidence) if confidence else None,
             notes=notes,
+            places=Places(path, "line", lines) if options.lines else Places(path),
         )
 
     def write(self, graph: KnowledgeGraph, splits: Sequence[Split], file: BinaryIO) -> None:

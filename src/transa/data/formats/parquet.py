@@ -13,9 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from transa.data.columns import chosen_columns, unused, usual_columns
+from transa.data.columns import chosen_columns, in_order, unused, usual_columns
 from transa.data.formats.base import FileFormat, ReadOptions
 from transa.data.graph import KnowledgeGraph, Split
+from transa.data.places import Places
 from transa.data.streams import check_exists, check_unpacked, reading
 from transa.data.triple_table import TripleTable, index_columns
 from transa.errors import InputError, quote
@@ -41,18 +42,14 @@ class Parquet(FileFormat):
             try:
                 schema, asked = checked_schema(path), options.confidence_column
                 numbers = [] if asked is None else [schema.names[chosen_columns([asked], schema.names, path=path)[0]]]
-                columns = _columns(path, schema, options.columns, numbers)
+                columns, notes = _columns(path, schema, options.columns, numbers)
                 needed = list(dict.fromkeys(columns + numbers))
                 table = read_checked(path, columns=needed, read_dictionary=columns[:3])
                 if not table.num_rows:
                     raise InputError("the file holds no triple", path=path)
                 # The metadata may call a column the index of a frame; if somebody asked for that column, it is one like any other.
-                found = TripleTable.from_frame(table.select(columns).replace_schema_metadata(), path=path)
+                found = TripleTable.from_frame(table.select(columns).replace_schema_metadata(), Places(path))
                 confidence = _numbers(table.column(numbers[0]), numbers[0], path) if numbers else None
-                index = index_columns(schema)
-                available = [name for name in schema.names if name not in index]
-                used = [place for place, name in enumerate(available) if name in needed]
-                notes = unused(available, used, path) if options.columns is None else ()
                 return replace(found, confidence=confidence, notes=notes)
             except pa.ArrowException as error:
                 raise InputError(f"not a readable Parquet file ({error})", path=path) from None
@@ -110,16 +107,17 @@ def _numbers(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[np.f
     return numbers
 
 
-def _columns(path: Path, schema: pa.Schema, asked: tuple[str | int, ...] | None, numbers: list[str]) -> list[str]:
-    available: list[str] = schema.names
-    chosen = usual_columns(available) if asked is None else chosen_columns(asked, available, path=path)
+def _columns(
+    path: Path, schema: pa.Schema, asked: tuple[str | int, ...] | None, numbers: list[str]
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return the names of the columns of head, relation, tail and perhaps label, and notes on how they were chosen."""
+    every: list[str] = schema.names
+    index = index_columns(schema)
+    chosen = usual_columns(every) if asked is None else chosen_columns(asked, every, path=path)
     if chosen is not None:
-        return [available[position] for position in chosen]
-    available = [name for name in available if name not in (*index_columns(schema), *numbers)]
-    if len(available) not in (3, 4):
-        raise InputError(
-            f"expected 3 or 4 columns, or columns named head, relation and tail; found {', '.join(available) or 'none'}; "
-            "say which with --columns (columns=)",
-            path=path,
-        )
-    return available
+        columns = [every[position] for position in chosen]
+        rest = [name for name in every if name not in (*index, *numbers, *columns)]
+        return columns, unused(rest, (), path)
+    available = [name for name in every if name not in (*index, *numbers)]
+    places, notes = in_order(available, path)
+    return [available[position] for position in places], notes
