@@ -21,7 +21,7 @@ from transa.rules.index import rule_index
 from transa.rules.rule_set import DISCOUNT, LONGEST, RuleSet
 
 #: Walks of three steps for each fact, beyond which bodies have two atoms at most.
-MANY_WALKS = 1000
+MANY_WALKS = 2000
 
 Rows = npt.NDArray[np.int64]
 

@@ -1,9 +1,9 @@
 """Rules beside a trained model: how much the model's score and the rules' evidence count, learned on the validation split.
 
 For each question of the validation split, the right answer competes with the best answers of the model and of the rules that make no
-known fact, in a softmax over ``-scale f + weight e + reached [e > 0]``: f is the model's score and e the evidence. The three numbers
-are learned for all questions together by maximum likelihood, then for each relation and side that has enough questions, drawn towards
-those of all.
+known fact, in a softmax over ``-scale f + weight e + reached [e > 0]``: f is the model's score and e the evidence. Questions whose right
+answer is neither among the model's best nor reached by a rule are left out. The three numbers are learned for all questions together
+by maximum likelihood, then for each relation and side that has enough questions, drawn towards those of all.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ def contest(model: Model, evidence: Evidence, sample: Triples, known: KnownFacts
     """Let the right answers for one side of some triples compete with the best rivals."""
     queries = Queries.of(sample, known, side)
     steps = queries.relations + (evidence.num_relations if side == "head" else 0)
-    best, _ = Ranker(model).best(queries, min(RIVALS, model.num_entities), leave_out_known=True)
+    best, scores = Ranker(model).best(queries, min(RIVALS, model.num_entities), leave_out_known=True)
+    worst = np.where(np.isfinite(scores), scores, -np.inf).max(axis=1)
     found = evidence.answers(queries.fixed, steps)
     barred = barred_answers(model, queries.fixed, queries.relations)
     parts: list[
@@ -131,9 +132,11 @@ def contest(model: Model, evidence: Evidence, sample: Triples, known: KnownFacts
     triples = np.stack([pair[0], relations, pair[1]], axis=1)
     asked = model.inverted(triples) if model.directional and side == "head" else triples
     own = finite_scores(model, asked, one_way=model.directional)
-    return Contest(
-        steps[queries.query_of_target], np.cumsum(sizes) - sizes, own, np.concatenate([said for _, said in parts])
-    )
+    starts, said = np.cumsum(sizes) - sizes, np.concatenate([said for _, said in parts])
+    reachable = (own[starts] <= worst[queries.query_of_target]) | (said[starts] > 0)
+    # a right answer far behind all rivals is lost whatever the numbers, and must not decide them
+    own = np.minimum(own, worst[owner])
+    return Contest(steps[queries.query_of_target], starts, own, said).take(reachable)
 
 
 def learned(contests: list[Contest], steps: int) -> tuple[float, npt.NDArray[np.float64]]:
