@@ -79,10 +79,10 @@ class RuleRanker(TorchRanker):
         own = self._own_scores(queries, begin, end)
         steps = self._steps(queries, begin, end)
         found = self.evidence.answers(queries.fixed[begin:end], steps)
-        scale, weight, reached = self.evidence.weights_of(steps).T
+        scale, weight = self.evidence.weights_of(steps).T
         own *= torch.from_numpy(scale)[:, None]
         row = np.repeat(np.arange(end - begin), np.diff(found.first))
-        said = weight[row] * found.evidence + reached[row] * (found.evidence > 0)
+        said = weight[row] * found.evidence
         own[torch.from_numpy(row), torch.from_numpy(found.entities.astype(np.int64))] -= torch.from_numpy(said)
         return own
 

@@ -23,6 +23,6 @@ def scores_with_rules(model: Model, triples: Tensor) -> Tensor:
     heads = model.score_rows(model.inverted(triples)).double() if model.directional else tails
     found = []
     for own, steps in ((tails, relations), (heads, relations + evidence.num_relations)):
-        scale, weight, reached = evidence.weights_of(steps).T
-        found.append(torch.from_numpy(scale) * own.cpu() - torch.from_numpy(weight * said + reached * (said > 0)))
+        scale, weight = evidence.weights_of(steps).T
+        found.append(torch.from_numpy(scale) * own.cpu() - torch.from_numpy(weight * said))
     return (found[0] + found[1]) / 2

@@ -40,8 +40,8 @@ class Evidence:
     aggregation, strongest
         How confidences are put together, and of how many rules with `noisy_or`; 0: of all.
     weights
-        Where rules speak beside a model: for each step, the factors of the model's score and of the evidence, and what is added where
-        there is evidence at all; of shape (steps, 3). None for rules alone.
+        Where rules speak beside a model: for each step, the factors of the model's score and of the evidence, of shape (steps, 2);
+        None for rules alone.
     """
 
     rules: RuleSet
@@ -66,7 +66,7 @@ class Evidence:
 
     def weights_of(self, steps: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return the weights of some steps."""
-        every = np.tile([1.0, 1.0, 0.0], (2 * self.num_relations, 1)) if self.weights is None else self.weights
+        every = np.tile([1.0, 1.0], (2 * self.num_relations, 1)) if self.weights is None else self.weights
         found: npt.NDArray[np.float64] = every[steps]
         return found
 
@@ -192,8 +192,8 @@ class Evidence:
                     f"rules: expected ids from {low} to {high - 1}, found {values.min()} to {values.max()}"
                 )
         weights = arrays.get("weights")
-        if weights is not None and (weights.shape != (2 * num_relations, 3) or not np.isfinite(weights).all()):
-            raise InputError(f"rules: expected weights of shape {(2 * num_relations, 3)}, found {weights.shape}")
+        if weights is not None and (weights.shape != (2 * num_relations, 2) or not np.isfinite(weights).all()):
+            raise InputError(f"rules: expected weights of shape {(2 * num_relations, 2)}, found {weights.shape}")
         kind: Aggregation = "maximum" if settings[0] else "noisy_or"
         return cls(rules, facts.astype(np.int32), num_entities, num_relations, kind, int(settings[1]), weights)
 

@@ -1,9 +1,10 @@
 """Rules beside a trained model: how much the model's score and the rules' evidence count, learned on the validation split.
 
 For each question of the validation split, the right answer competes with the best answers of the model and of the rules that make no
-known fact, in a softmax over ``-scale f + weight e + reached [e > 0]``: f is the model's score and e the evidence. Questions whose right
-answer is neither among the model's best nor reached by a rule are left out. The three numbers are learned for all questions together
-by maximum likelihood, then for each relation and side that has enough questions, drawn towards those of all.
+known fact, in a softmax over ``-scale f + weight e``: f is the model's score and e the evidence. Questions are left out if their right
+answer is neither among the model's best nor reached by a rule. Both numbers are learned for all questions together by maximum likelihood,
+then for each relation and side that has enough questions, drawn towards those of all. In the end all weights of the evidence are
+multiplied by the factor that gives the highest MRR: where rules are right far more often than the model, they come first.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from transa.training.rule_engine import WAYS, mined_evidence
 SAMPLE, RIVALS = 4000, 100
 #: Questions that a relation and side must have for numbers of its own, and how strongly these are drawn to those of all.
 ENOUGH, PULL = 20, 5.0
+#: What the weights of evidence are multiplied with.
+FACTORS = (0.5, 1.0, 2.0, 4.0, 16.0, 256.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +62,18 @@ class Contest:
         kept = sizes[chosen]
         return Contest(self.steps[chosen], np.cumsum(kept) - kept, self.own[rows], self.said[rows])
 
+    def mrr(self, weights: npt.NDArray[np.float64]) -> float:
+        """Return the mean reciprocal rank of the right answers among their rivals, given the numbers of each step."""
+        owner = np.repeat(np.arange(len(self.starts)), np.diff(np.append(self.starts, len(self.own))))
+        scale, weight = weights[self.steps[owner]].T
+        values = weight * self.said - scale * self.own
+        right = values[self.starts][owner]
+        before = np.add.reduceat((values > right) + 0.5 * (values == right), self.starts)
+        return float((1 / (before + 0.5)).mean())  # the right answer is as good as itself, which counts half
+
     def loss(self, numbers: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
         """Return the mean of -log p of the right answers, and its gradient."""
-        features = np.stack([-self.own, self.said, (self.said > 0).astype(np.float64)])
+        features = np.stack([-self.own, self.said])
         values = numbers @ features
         owner = np.repeat(np.arange(len(self.starts)), np.diff(np.append(self.starts, len(self.own))))
         values -= np.maximum.reduceat(values, self.starts)[owner]
@@ -93,10 +105,13 @@ def joined(model: Model, graph: KnowledgeGraph, recipe: Recipe) -> Evidence:
         if recipe.aggregation not in ("auto", way[0]):
             continue
         evidence = mined.aggregated(*way)
-        contests = [contest(model, evidence, sample, known, side) for side in SIDES]
-        loss, weights = learned(contests, 2 * evidence.num_relations)
-        if best is None or loss < best[0]:
-            best = loss, evidence.weighed(weights)
+        whole = together([contest(model, evidence, sample, known, side) for side in SIDES])
+        weights = learned(whole, 2 * evidence.num_relations)
+        for factor in FACTORS:
+            tried = weights * [1.0, factor]
+            mrr = whole.mrr(tried)
+            if best is None or mrr > best[0]:
+                best = mrr, evidence.weighed(tried)
     assert best is not None  # noqa: S101
     return best[1]
 
@@ -139,38 +154,34 @@ def contest(model: Model, evidence: Evidence, sample: Triples, known: KnownFacts
     return Contest(steps[queries.query_of_target], starts, own, said).take(reachable)
 
 
-def learned(contests: list[Contest], steps: int) -> tuple[float, npt.NDArray[np.float64]]:
-    """Return the loss of the numbers learned from all questions, and those of each step, of shape (steps, 3)."""
-    whole = Contest(
+def together(contests: list[Contest]) -> Contest:
+    """Return the questions of several contests as one."""
+    sizes = np.array([len(each.own) for each in contests])
+    shifts = np.cumsum(sizes) - sizes
+    return Contest(
         np.concatenate([each.steps for each in contests]),
-        np.concatenate([each.starts + shift for each, shift in zip(contests, _shifts(contests), strict=True)]),
+        np.concatenate([each.starts + shift for each, shift in zip(contests, shifts, strict=True)]),
         np.concatenate([each.own for each in contests]),
         np.concatenate([each.said for each in contests]),
     )
-    unit = np.array([max(float(whole.own.std()), 1e-12), 1.0, 1.0])  # so that all numbers are of one size
-    bounds = [(1e-3, None), (0.0, None), (None, None)]
+
+
+def learned(whole: Contest, steps: int) -> npt.NDArray[np.float64]:
+    """Return the numbers of each step, of shape (steps, 2): the factors of the model's score and of the evidence."""
+    unit = np.array([max(float(whole.own.std()), 1e-12), 1.0])  # so that both numbers are of one size
+    bounds = [(1e-3, None), (1e-3, None)]
     scaled = Contest(whole.steps, whole.starts, whole.own / unit[0], whole.said)
-    start = minimize(scaled.loss, np.array([1.0, 1.0, 0.0]), jac=True, method="L-BFGS-B", bounds=bounds)
+    start = minimize(scaled.loss, np.array([1.0, 1.0]), jac=True, method="L-BFGS-B", bounds=bounds)
     weights = np.tile(start.x / unit, (steps, 1))
-    total = 0.0
-    for step in np.unique(whole.steps):
+    for step, size in zip(*np.unique(whole.steps, return_counts=True), strict=True):
+        if size < ENOUGH:
+            continue
         own = scaled.take(scaled.steps == step)
-        size, numbers = len(own.starts), start.x
-        if size >= ENOUGH:
 
-            def pulled(numbers: npt.NDArray[np.float64], own: Contest = own, size: int = size) -> Any:
-                loss, gradient = own.loss(numbers)
-                away = numbers - start.x
-                return loss + PULL / size * (away**2).sum(), gradient + 2 * PULL / size * away
+        def pulled(numbers: npt.NDArray[np.float64], own: Contest = own, size: int = size) -> Any:
+            loss, gradient = own.loss(numbers)
+            away = numbers - start.x
+            return loss + PULL / size * (away**2).sum(), gradient + 2 * PULL / size * away
 
-            numbers = minimize(pulled, start.x, jac=True, method="L-BFGS-B", bounds=bounds).x
-        weights[step] = numbers / unit
-        total += size * own.loss(numbers)[0]
-    return total / len(whole.starts), weights
-
-
-def _shifts(contests: list[Contest]) -> npt.NDArray[np.int64]:
-    """Return how many candidates come before those of each contest."""
-    sizes = np.array([len(each.own) for each in contests])
-    found: npt.NDArray[np.int64] = np.cumsum(sizes) - sizes
-    return found
+        weights[step] = minimize(pulled, start.x, jac=True, method="L-BFGS-B", bounds=bounds).x / unit
+    return weights
