@@ -28,7 +28,7 @@ from transa.inference.consistent import (
     rival_of,
 )
 from transa.inference.discover import Kept, new_facts
-from transa.inference.plausibility import MOST, Standing, standing_of, weights_of
+from transa.inference.plausibility import FITTING, MOST, Standing, standing_of, weights_of
 from transa.inference.programme import Floats, solve
 from transa.inference.results import Results, Table, figure
 from transa.inference.roles import Roles
@@ -140,10 +140,8 @@ class Ranked:
         The training facts among them: which claim, the most doubtful first.
     given_up, doubts
         For each claim.
-    relief, against, reason
-        For each claim the most that it costs others by a constraint, the claim that this concerns (-1: none), and the row (-1: none).
-    conflicts
-        For each claim how many others a constraint sets against it.
+    against
+        What the constraints say.
     standing, place
         How the training facts stand beside new answers, and the place of each claim there (-1: none).
     solved
@@ -233,7 +231,7 @@ def audit(
 def ranked(trained: Trained, rules: Constraints, *, trust: float = TRUST, seconds: float = SECONDS) -> Ranked:
     """Weigh all claims, and order the training facts by what speaks against them.
 
-    A training fact weighs what it leads the best new answers to both of its questions by (`Standing`), any other claim what its
+    A training fact weighs what its score, the best new answer and the other facts say of it (`Standing`), any other claim what its
     score says (`weights_of`). The best new answer to each question of a functional relation takes part.
     """
     roles = Roles(trained.graph)
@@ -301,8 +299,12 @@ def _rival(trained: Trained, found: Ranked, claim: int) -> Rival | None:
     against, triples = found.against, found.claims.triples
     head, relation, tail = triples[claim].tolist()
     place = int(found.place[claim])
-    leads, fits = found.standing.leads[place], found.standing.fits[place]
-    said = {"constraint": float(against.most[claim]), "answer": float(-leads.min()), "role": float(-np.log(fits.min()))}
+    fits = found.standing.fits[place]
+    said = {
+        "constraint": float(against.most[claim]),
+        "answer": -float(found.standing.leads[place]),
+        "role": -FITTING * float(np.log(fits.min())),
+    }
     most = max(said, key=lambda name: said[name])
     if said[most] <= 0 or (most == "role" and fits.min() > MISFIT):
         return None
@@ -314,6 +316,4 @@ def _rival(trained: Trained, found: Ranked, claim: int) -> Rival | None:
         entity, side = (head, "head") if fits[0] <= fits[1] else (tail, "tail")
         names = trained.graph.entities[entity], trained.graph.relations[relation]
         return Rival(f"role: {names[0]} is {side} of {names[1]} in no other fact, nor are its like")
-    if leads[0] <= leads[1]:
-        return rival_of(trained, "better new answer: tail", (head, relation, int(found.standing.rivals[place, 0])))
-    return rival_of(trained, "better new answer: head", (int(found.standing.rivals[place, 1]), relation, tail))
+    return rival_of(trained, "better new answer", (head, relation, int(found.standing.rivals[place])))
