@@ -164,7 +164,7 @@ def measure(name: str, seed: int, runs: Path | None) -> dict[str, Any]:
             "functional_conflicts_by_errors": precision_of(
                 kinds_of(order[conflict][np.argsort(trained.margins(order[conflict], trained.scores(order[conflict])))])
             ),
-            "functional": len(rules.functional),
+            "functional_relations": len(rules.functional),
             "implications": len(rules.implications),
             "solved": vars(found.solved),
             "seconds": round(time.perf_counter() - begun, 1),

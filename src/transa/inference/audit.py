@@ -27,7 +27,6 @@ from transa.inference.consistent import (
     rival_columns,
     rival_of,
 )
-from transa.inference.discover import Kept, new_facts
 from transa.inference.plausibility import FITTING, MOST, Standing, standing_of, weights_of
 from transa.inference.programme import Floats, solve
 from transa.inference.results import Results, Table, figure
@@ -232,14 +231,10 @@ def ranked(trained: Trained, rules: Constraints, *, trust: float = TRUST, second
     """Weigh all claims, and order the training facts by what speaks against them.
 
     A training fact weighs what its score, the best new answer and the other facts say of it (`Standing`), any other claim what its
-    score says (`weights_of`). The best new answer to each question of a functional relation takes part.
+    score says (`weights_of`).
     """
     roles = Roles(trained.graph)
-    single = set(rules.functional) | set(rules.inverse_functional)
-    some = np.empty((0, 3), np.int32)
-    if single:
-        some = new_facts(trained, Kept(len(trained.graph.train), 1), single)
-    claims = claims_of(trained, rules, some)
+    claims = claims_of(trained, rules)
     training = np.flatnonzero(trained.graph.training_facts.contains(claims.triples))
     standing = standing_of(trained, roles, claims.triples[training])
     place = np.full(len(claims.triples), -1, np.int64)

@@ -84,11 +84,11 @@ class Claims:
         return all(self.reasons[row].kind != "type" for row in self.rows_of(claim).tolist())
 
 
-def claims_of(trained: Trained, constraints: Constraints, new: Triples) -> Claims:
+def claims_of(trained: Trained, constraints: Constraints, new: Triples | None = None) -> Claims:
     """Return all known facts, the given new ones and what follows from both, with the constraints between them."""
     size = (len(trained.graph.entities), len(trained.graph.relations))
     known = distinct(np.concatenate([trained.graph.positives(split) for split in ("train", "valid", "test")]), *size)
-    triples = distinct(np.concatenate([known, new]), *size)
+    triples = known if new is None else distinct(np.concatenate([known, new]), *size)
     for _ in range(ROUNDS):
         implied = np.concatenate(
             [np.empty((0, 3), np.int32), *(_implied(triples, each) for each in constraints.implications)]
