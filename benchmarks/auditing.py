@@ -28,6 +28,7 @@ from transa.data.graph import Triples
 from transa.evaluation.measures import roc_auc
 from transa.inference import Trained
 from transa.inference.audit import Ranked, ranked
+from transa.inference.plausibility import Standing
 
 #: Shares of train: random tails, tails of the right role, second answers to functional relations; and of functional relations' facts.
 SHARES = {"random": 0.02, "role": 0.02, "functional": 0.01}
@@ -149,12 +150,14 @@ def measure(name: str, seed: int, runs: Path | None) -> dict[str, Any]:
         "discover --errors": judged(kinds_of(train[np.argsort(margins, kind="stable")])),
     }
     given = Constraints(functional=dict.fromkeys(functional_of(clean).tolist(), 0.98))
+    standing: Standing | None = None
     for label, rules in (
         ("audit, mined", mine_constraints(graph)),
         ("audit, functional given", mine_constraints(graph) | given),
     ):
         begun = time.perf_counter()
-        found = ranked(trained, rules)
+        found = ranked(trained, rules, standing=standing)
+        standing = found.standing
         order = found.claims.triples[found.order]
         conflict = in_conflict(found, rules)[found.order]
         figures[label] = {

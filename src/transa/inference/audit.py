@@ -227,16 +227,24 @@ def audit(
     return Audit(tuple(doubts), found.solved)
 
 
-def ranked(trained: Trained, rules: Constraints, *, trust: float = TRUST, seconds: float = SECONDS) -> Ranked:
+def ranked(
+    trained: Trained,
+    rules: Constraints,
+    *,
+    trust: float = TRUST,
+    seconds: float = SECONDS,
+    standing: Standing | None = None,
+) -> Ranked:
     """Weigh all claims, and order the training facts by what speaks against them.
 
     A training fact weighs what its score, the best new answer and the other facts say of it (`Standing`), any other claim what its
-    score says (`weights_of`).
+    score says (`weights_of`). The standing of the training facts is the same for all constraints, and may be given again.
     """
     roles = Roles(trained.graph)
     claims = claims_of(trained, rules)
     training = np.flatnonzero(trained.graph.training_facts.contains(claims.triples))
-    standing = standing_of(trained, roles, claims.triples[training])
+    if standing is None:
+        standing = standing_of(trained, roles, claims.triples[training])
     place = np.full(len(claims.triples), -1, np.int64)
     place[training] = np.arange(len(training))
     prices = np.zeros(len(claims.triples))
