@@ -224,7 +224,9 @@ def auditing_table() -> str:
             part = found.get(name, {}).get(label)
             if part is None:
                 continue
-            cells = [f"{part[kind]['precision@100']:.2f}, {part[kind]['auc']:.3f}" if kind in part else "" for kind in kinds]
+            cells = [
+                f"{part[kind]['precision@100']:.2f}, {part[kind]['auc']:.3f}" if kind in part else "" for kind in kinds
+            ]
             source = found[name]["audit, functional given"] if label == "discover --errors" else part
             key = "functional_conflicts_by_errors" if label == "discover --errors" else "functional_conflicts"
             some = source[key]

@@ -88,7 +88,7 @@ def test_a_rival_is_named_with_the_constraint_that_removed_it() -> None:
         assert each.weight == max(others.values()) and each.rival.constraint == f"functional: {each.relation}"
     row = bound.to_dicts()[list(bound).index(chosen[0])]
     assert (row["rival_head"], row["rival_relation"]) == (chosen[0].head, chosen[0].relation)
-    assert bound.frame().to_pylist() == bound.to_dicts() and "excludes" in str(bound)
+    assert bound.frame().to_pylist() == bound.to_dicts() and "excludes e" in str(bound)
 
 
 def test_types_of_a_schema_are_a_law_for_new_facts_and_accuse_known_ones() -> None:

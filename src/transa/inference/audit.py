@@ -118,12 +118,11 @@ class Audit(Results[Doubt]):
                 "yes" if each.given_up else "",
                 figure(each.doubt, ".2f"),
                 figure(each.probability, ".3f"),
-                "" if each.rival is None else each.rival.constraint,
-                "" if each.rival is None else each.rival.text,
+                "" if each.rival is None else str(each.rival),
             )
             for each in self.doubts
         ]
-        header = ("head", "relation", "tail", "given up", "doubt", "prob.", "constraint", "against it")
+        header = ("head", "relation", "tail", "given up", "doubt", "prob.", "against it")
         return Table(f"{len(self):,} known facts, the most doubtful first", header, tuple(rows))
 
 
@@ -314,9 +313,10 @@ def _rival(trained: Trained, found: Ranked, claim: int) -> Rival | None:
     if most == "constraint":
         why = described(trained, found.claims.reasons[int(against.row[claim])])
         other = int(against.claim[claim])
-        return Rival(why) if other < 0 else rival_of(trained, why, tuple(triples[other].tolist()))
+        return (
+            Rival(why) if other < 0 else rival_of(trained, why, tuple(triples[other].tolist()), (head, relation, tail))
+        )
     if most == "role":
-        entity, side = (head, "head") if fits[0] <= fits[1] else (tail, "tail")
-        names = trained.graph.entities[entity], trained.graph.relations[relation]
-        return Rival(f"role: {names[0]} is {side} of {names[1]} in no other fact, nor are its like")
-    return rival_of(trained, "better new answer", (head, relation, int(found.standing.rivals[place])))
+        return Rival(f"role: unusual {'head' if fits[0] <= fits[1] else 'tail'}")
+    better = (head, relation, int(found.standing.rivals[place]))
+    return rival_of(trained, "better new answer", better, (head, relation, tail))

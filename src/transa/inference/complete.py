@@ -114,12 +114,16 @@ class Completion(Results[NewFact]):
                 figure(each.probability, ".3f"),
                 figure(each.score),
                 figure(each.weight, ".2f"),
-                "" if each.follows_from is None else f"follows from {each.follows_from}",
-                "" if each.rival is None else f"{each.rival.text} ({each.rival.constraint})",
+                "; ".join(
+                    [
+                        *([] if each.follows_from is None else [f"follows from {each.follows_from}"]),
+                        *([] if each.rival is None else [f"excludes {each.rival}"]),
+                    ]
+                ),
             )
             for each in self.facts
         ]
-        header = ("head", "relation", "tail", "prob.", "score", "weight", "why", "excludes")
+        header = ("head", "relation", "tail", "prob.", "score", "weight", "why")
         return Table(f"{len(self):,} new facts that go together", header, tuple(rows))
 
 
@@ -184,7 +188,7 @@ def _facts(trained: Trained, claims: Claims, weights: Floats, found: Solution) -
         rival = None
         if excluded:
             _, other, row = max(excluded)
-            rival = rival_of(trained, described(trained, claims.reasons[row]), _ids(claims, other))
+            rival = rival_of(trained, described(trained, claims.reasons[row]), _ids(claims, other), _ids(claims, claim))
         facts.append(
             NewFact(
                 *(each.head, each.relation, each.tail, each.score, each.probability, float(weights[claim])),

@@ -86,7 +86,7 @@ class Rival:
     head, relation, tail
         Keys; None if the constraint excludes the claim by itself, as a type does.
     text
-        The triple as people read it.
+        As people read it: the triple, or the entity in which it differs.
     """
 
     constraint: str
@@ -94,6 +94,9 @@ class Rival:
     relation: str | None = None
     tail: str | None = None
     text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.constraint})" if self.text else self.constraint
 
 
 #: Columns of a rival in a table.
@@ -141,11 +144,16 @@ def shown(trained: Trained, triple: tuple[int, int, int]) -> str:
     return f"({', '.join(names)})"
 
 
-def rival_of(trained: Trained, why: str, triple: tuple[int, int, int]) -> Rival:
-    """Return a triple as a rival."""
+def rival_of(trained: Trained, why: str, triple: tuple[int, int, int], beside: tuple[int, int, int]) -> Rival:
+    """Return a triple as a rival of another; its text is only the entity in which they differ, if that is all."""
     entities, relations = trained.graph.entities, trained.graph.relations
     head, relation, tail = triple
-    return Rival(why, entities[head], relations[relation], entities[tail], shown(trained, triple))
+    text = shown(trained, triple)
+    if (head, relation) == beside[:2]:
+        text = called(entities[tail], entities.name(tail))
+    elif (relation, tail) == beside[1:]:
+        text = called(entities[head], entities.name(head))
+    return Rival(why, entities[head], relations[relation], entities[tail], text)
 
 
 def described(trained: Trained, reason: Reason) -> str:
