@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from transa.data.constraints import Constraints
 from transa.errors import InputError
+from transa.inference.against import Against, against_of
 from transa.inference.check import check_ids
 from transa.inference.claims import Claims, claims_of
 from transa.inference.consistent import (
@@ -27,7 +28,7 @@ from transa.inference.consistent import (
     rival_columns,
     rival_of,
 )
-from transa.inference.plausibility import FITTING, MOST, Standing, standing_of, weights_of
+from transa.inference.plausibility import FITTING, Standing, standing_of, weights_of
 from transa.inference.programme import Floats, solve
 from transa.inference.results import Results, Table, figure
 from transa.inference.roles import Roles
@@ -156,27 +157,6 @@ class Ranked:
     solved: Solved
 
 
-@dataclass(frozen=True, eq=False)
-class Against:
-    """What the constraints say against each claim, and for it.
-
-    Attributes
-    ----------
-    total
-        What others cost or gain by the claim, over all constraints: above 0 it is in the way.
-    most, claim, row
-        The most that one constraint says against it, the claim on the other side (-1: none) and the row (-1: none).
-    count
-        How many claims are set against it.
-    """
-
-    total: Floats
-    most: Floats
-    claim: npt.NDArray[np.int64]
-    row: npt.NDArray[np.int64]
-    count: npt.NDArray[np.int64]
-
-
 def audit(
     trained: Trained,
     constraints: Constraints | str | Path | None = None,
@@ -254,46 +234,11 @@ def ranked(
     prices[training] = standing.weights
     prices += trust * claims.known
     found = solve(prices, claims.rows, seconds=seconds)
-    against = _against(claims, prices)
+    against = against_of(claims, prices)
     doubts = against.total - prices
     given_up = claims.known & ~found.taken
     order = training[np.lexsort((-doubts[training], ~given_up[training]))]
     return Ranked(claims, order, given_up, doubts, against, standing, place, Solved.of(claims, found))
-
-
-def _against(claims: Claims, prices: Floats) -> Against:
-    """Sum up what the constraints say against each claim, beside the prices of the others."""
-    size = len(claims.triples)
-    total, most = np.zeros(size), np.zeros(size)
-    claim, row, count = np.full(size, -1), np.full(size, -1), np.zeros(size, np.int64)
-
-    def say(one: int, other: int, line: int, much: float) -> None:
-        total[one] += much
-        if much > most[one]:
-            most[one], claim[one], row[one] = much, other, line
-
-    for line, reason in enumerate(claims.reasons):
-        members, signs = claims.members(line)
-        cost = float(claims.rows.costs[line])
-        if reason.kind == "type":
-            count[members[0]] += 1
-            say(int(members[0]), -1, line, MOST)
-        elif reason.kind == "implies":
-            body = int(members[signs > 0][0])
-            head = int(members[signs < 0][0]) if len(members) > 1 else -1
-            needed = MOST if head < 0 else -float(prices[head])  # what the head takes away, if the body needs it
-            if needed > 0:
-                count[body] += 1
-                say(body, head, line, min(cost, needed))
-            if head >= 0:
-                total[head] -= min(cost, max(0.0, float(prices[body])))
-        else:
-            best = members[np.argsort(-prices[members], kind="stable")[:2]].tolist()
-            for one in members.tolist():
-                other = best[1] if one == best[0] else best[0]
-                count[one] += len(members) - 1
-                say(one, other, line, min(cost, max(0.0, float(prices[other]))))
-    return Against(total, most, claim, row, count)
 
 
 def _rival(trained: Trained, found: Ranked, claim: int) -> Rival | None:

@@ -79,10 +79,6 @@ class Claims:
         part = slice(self.rows.matrix.indptr[row], self.rows.matrix.indptr[row + 1])
         return self.rows.matrix.indices[part], self.rows.matrix.data[part]
 
-    def allowed(self, claim: int) -> bool:
-        """Tell whether the types of a schema allow a claim."""
-        return all(self.reasons[row].kind != "type" for row in self.rows_of(claim).tolist())
-
 
 def claims_of(trained: Trained, constraints: Constraints, new: Triples | None = None) -> Claims:
     """Return all known facts, the given new ones and what follows from both, with the constraints between them."""

@@ -33,7 +33,9 @@ class Roles:
         self._counts = sparse.csr_array((np.ones(len(roles), np.int64), (entities, roles)), shape=shape)
         self._counts.sum_duplicates()
         has = (self._counts > 0).astype(np.int64)
-        self._together = (has.T @ has).toarray()
+        self._together = (has.T @ has).tocsr()
+        self._together.sort_indices()
+        self._entities = self._together.diagonal()
 
     def fit(self, triples: Triples) -> npt.NDArray[np.float64]:
         """Return how well head and tail of each triple fit, of shape (n, 2), from `LEAST` to 1; a known fact is no witness for itself.
@@ -63,7 +65,7 @@ class Roles:
         other = self._counts.indices[place]
         keep = other != roles[row]
         row, other = row[keep], other[keep]
-        both = self._together[other, roles[row]] - own[row]
+        both = np.asarray(self._together[other, roles[row]]).ravel() - own[row] if len(row) else np.empty(0)
         found = np.full(len(entities), -1.0)
-        np.maximum.at(found, row, both / (self._together[other, other] + 1))
+        np.maximum.at(found, row, both / (self._entities[other] + 1))
         return np.where(found < 0, UNKNOWN, np.maximum(found, LEAST))
