@@ -211,6 +211,51 @@ def speed_table() -> str:
     return "\n".join(rows)
 
 
+def auditing_table() -> str:
+    """Return precision of the first 100 and area under the curve, for each kind of wrong facts."""
+    found = read("benchmark_auditing")
+    kinds = {"all": "all", "random": "random tail", "role": "tail of the right role", "functional": "second answer"}
+    rows = [
+        f"| precision, area | {' | '.join(kinds.values())} | functional conflicts: precision |",
+        "|---|" + "---|" * (len(kinds) + 1),
+    ]
+    for name, title in (("umls", "UMLS"), ("nell186", "NELL186"), ("fb15k", "FB15K")):
+        for label in ("discover --errors", "audit, mined", "audit, functional given"):
+            part = found.get(name, {}).get(label)
+            if part is None:
+                continue
+            cells = [
+                f"{part[kind]['precision@100']:.2f}, {part[kind]['auc']:.3f}" if kind in part else "" for kind in kinds
+            ]
+            source = found[name]["audit, functional given"] if label == "discover --errors" else part
+            key = "functional_conflicts_by_errors" if label == "discover --errors" else "functional_conflicts"
+            some = source[key]
+            cells.append(f"{some['precision@100']:.2f} ({some['facts']:,} facts)" if some["facts"] >= 100 else "")
+            rows.append(f"| {title}, `{label}` | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def implications_table() -> str:
+    """Return our rows beside those printed elsewhere."""
+    found = read("benchmark_implications")
+    graphs = ("NELL-sports", "NELL-location")
+    rows = [f"| MRR / Hits@1 / Hits@10 | {' | '.join(graphs)} |", "|---|---|---|"]
+    for system in found[graphs[0]]["published"]:
+        cells = ("{:.3f} / {:.1f} / {:.1f}".format(*found[graph]["published"][system]) for graph in graphs)
+        rows.append(f"| {system}, as published | {' | '.join(cells)} |")
+    for label in ("TransA", "TransA with implications"):
+        cells = (
+            "{:.3f} / {:.1f} / {:.1f}".format(
+                part["mrr"]["mean"], 100 * part["hits@1"]["mean"], 100 * part["hits@10"]["mean"]
+            )
+            for part in (found[graph][label] for graph in graphs)
+        )
+        rows.append(f"| {label} | {' | '.join(cells)} |")
+    shares = (f"{found[graph]['test_that_follows']:.1%}" for graph in graphs)
+    rows.append(f"| test triples that are in train or follow from it | {' | '.join(shares)} |")
+    return "\n".join(rows)
+
+
 def fill(path: str, name: str, table: str) -> None:
     """Put a table between its marks."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
@@ -226,3 +271,5 @@ if __name__ == "__main__":
     fill("docs/inference.md", "calibration", calibration_table())
     if (ROOT / "results" / "benchmark_predicting.json").exists():
         fill("docs/inference.md", "predicting", predicting_table())
+    fill("docs/auditing.md", "auditing", auditing_table())
+    fill("docs/auditing.md", "implications", implications_table())

@@ -16,7 +16,17 @@ from transa.models import MODELS
 ROOT = Path(transa.__file__).parent
 #: Each package imports only from those before it; those of the last group do not import each other.
 ORDER = [
-    *(["kernels"], ["data"], ["rules"], ["models"], ["evaluation"], ["training"], ["inference"], ["analysis"], ["reproduction"]),
+    *(
+        ["kernels"],
+        ["data"],
+        ["rules"],
+        ["models"],
+        ["evaluation"],
+        ["training"],
+        ["inference"],
+        ["analysis"],
+        ["reproduction"],
+    ),
     ["server", "cli"],
 ]
 RANK = {name: rank for rank, group in enumerate(ORDER) for name in group}

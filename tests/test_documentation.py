@@ -29,6 +29,7 @@ SOURCE = Path(transa.__file__).parent.parent
 PAGES = {
     "README.md": ("films.csv", "runs/wn11"),
     "docs/analysis.md": ("runs/wn11", "runs/wn11-transe"),
+    "docs/auditing.md": (),
     "docs/data.md": ("films.csv", "films", "cast.csv"),
     "docs/design.md": (),
     "docs/evaluation.md": ("runs/wn11", "runs/wn18"),

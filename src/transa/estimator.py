@@ -10,24 +10,30 @@ from typing import Any, ClassVar, Literal, Self, Unpack
 
 from transa.choices import Calibration, Side, Split
 from transa.data import KnowledgeGraph
+from transa.data.constraints import Constraints
 from transa.data.graph import required
 from transa.errors import InputError, TransaWarning, quote, suggest
 from transa.evaluation import Classification, Evaluation, classify, evaluate
 from transa.inference import (
     Answers,
+    Audit,
     Checks,
+    Completion,
     Explanation,
     Neighbours,
     Question,
     Trained,
     answer,
+    audit,
     check,
+    complete,
     discover,
     doubtful,
     explain,
     extend,
     neighbours,
 )
+from transa.inference.consistent import SECONDS, TRUST
 from transa.inference.trained import EXTENSION
 from transa.models import MODELS, Model
 from transa.training import Options, Progress, Recipe, RunFolder, Trainer, general_recipe, load_recipe, recipe_from
@@ -361,6 +367,39 @@ class Estimator:
             callback=callback,
             loop_prior=loop_prior,
         )
+
+    def complete(
+        self,
+        constraints: Constraints | str | Path | None = None,
+        *,
+        each: int = 10,
+        candidates: int = 10_000,
+        trust: float = TRUST,
+        seconds: float = SECONDS,
+        callback: Callable[[int], None] | None = None,
+    ) -> Completion:
+        """Return the best set of new facts that breaks no constraint; see `transa.inference.complete`."""
+        return complete(
+            self.trained_,
+            constraints,
+            each=each,
+            candidates=candidates,
+            trust=trust,
+            seconds=seconds,
+            callback=callback,
+        )
+
+    def audit(
+        self,
+        constraints: Constraints | str | Path | None = None,
+        *,
+        top: int = 100,
+        relations: Sequence[str] | None = None,
+        trust: float = TRUST,
+        seconds: float = SECONDS,
+    ) -> Audit:
+        """Return the training facts that look wrong, the most doubtful first; see `transa.inference.audit`."""
+        return audit(self.trained_, constraints, top=top, relations=relations, trust=trust, seconds=seconds)
 
     def explain(self, head: str, relation: str, tail: str, *, top: int = 5, side: Side = "tail") -> Explanation:
         """Explain the score of a triple; see `transa.inference.explain`."""

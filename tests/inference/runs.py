@@ -52,3 +52,12 @@ def kept(path: Path, valid: bool = True, named: bool = False) -> Path:
     folder.write_start(one.graph, one.recipe, source=None, engine="numba")
     folder.write_tensors("weights.safetensors", one.model.tensors())
     return path
+
+
+def blurred(valid: bool = True) -> Trained:
+    """The same model with entities off their places, so that some wrong triples look plausible."""
+    one = trained(valid, named=True)
+    one.model.entity["vector"] = one.model.entity["vector"] + torch.randn(
+        one.model.entity["vector"].shape, generator=torch.Generator().manual_seed(5)
+    )
+    return one

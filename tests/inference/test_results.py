@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.inference.runs import trained
+from tests.inference.runs import blurred, trained
 from transa.errors import InputError
-from transa.inference import Question, Trained, answer, check, discover, explain, neighbours
+from transa.inference import Question, Trained, answer, audit, check, complete, discover, explain, neighbours
 from transa.inference.answers import Answers, Prediction
 from transa.inference.results import SHOWN, Table
 
@@ -22,11 +22,13 @@ def every() -> dict[str, Any]:
         "predict": answer(one, [Question("e0", "next")], top=4)[0],
         "check": check(one, [("e0", "next", "e1"), ("e0", "next", "e6"), ("e6", "next", "e7")]),
         "discover": discover(one, top=4),
+        "complete": complete(blurred()),
+        "audit": audit(one, top=4),
         "neighbours": neighbours(one, "e3", top=4),
     }
 
 
-@pytest.mark.parametrize("name", ["predict", "check", "discover", "neighbours"])
+@pytest.mark.parametrize("name", ["predict", "check", "discover", "complete", "audit", "neighbours"])
 def test_results_are_sequences_that_convert(name: str) -> None:
     found = every()[name]
     assert isinstance(found, Sequence) and len(found) > 2
@@ -42,7 +44,7 @@ def test_results_are_sequences_that_convert(name: str) -> None:
     assert polars.to_dicts() == dicts
 
 
-@pytest.mark.parametrize("name", ["predict", "check", "discover", "neighbours"])
+@pytest.mark.parametrize("name", ["predict", "check", "discover", "complete", "audit", "neighbours"])
 def test_results_print_as_a_table(name: str) -> None:
     found = every()[name]
     for text in (str(found), repr(found)):

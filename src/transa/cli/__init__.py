@@ -13,6 +13,7 @@ import typer
 
 from transa.cli import (
     classify,
+    consistent,
     evaluate,
     explain,
     export,
@@ -44,6 +45,7 @@ evaluate.register(app)
 classify.register(app)
 models.register(app)
 predict.register(app)
+consistent.register(app)
 explain.register(app)
 extend.register(app)
 export.register(app)

@@ -84,7 +84,18 @@ def discover(
         if value < 1:
             raise InputError(f"{name}: expected at least 1, found {value}")
     chosen = None if relations is None else {trained.relations.id(name) for name in relations}
-    kept = Kept(top, each, each_head)
+    found = new_facts(trained, Kept(top, each, each_head), chosen, parts, callback)
+    return check_ids(trained, found[:top], as_answers=True)
+
+
+def new_facts(
+    trained: Trained,
+    kept: Kept,
+    chosen: set[int] | None = None,
+    parts: Path | None = None,
+    callback: Callable[[int], None] | None = None,
+) -> Triples:
+    """Return the most plausible new facts by id, the most plausible first; `chosen` are the relations, and None is all of them."""
     finished = None if parts is None else FinishedParts(parts, trained, kept)
     found: list[Found] = []
     for relation, heads in _parts(trained, chosen):
@@ -97,7 +108,7 @@ def discover(
         found = _best_of(found + some, kept)
         if callback is not None:
             callback(len(heads))
-    return check_ids(trained, _triples(found[:top]), as_answers=True)
+    return _triples(found)
 
 
 def pairs(trained: Trained, relations: Sequence[str] | None = None) -> int:

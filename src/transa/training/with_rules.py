@@ -2,9 +2,9 @@
 
 For each question of the validation split, the right answer competes with the best answers of the model and of the rules that make no
 known fact, in a softmax over ``-scale f + weight e``: f is the model's score and e the evidence. Questions are left out if their right
-answer is neither among the model's best nor reached by a rule. Both numbers are learned for all questions together by maximum likelihood,
-then for each relation and side that has enough questions, drawn towards those of all. In the end all weights of the evidence are
-multiplied by the factor that gives the highest MRR: where rules are right far more often than the model, they come first.
+answer is neither among the model's best nor reached by a rule. Both numbers are learned for all questions together, by maximum
+likelihood, then for each relation and side that has enough questions, drawn towards those of all. In the end all weights of the
+evidence are multiplied by the factor of the highest MRR: where rules are right far more often than the model, they come first.
 """
 
 from __future__ import annotations
