@@ -186,7 +186,7 @@ class Recipe(BaseModel):
     rule_constants: bool = Field(True, description="Whether to mine rules with a constant as well (rules, with_rules).")
     rule_support: Count = Field(2, description="In how many cases a rule must hold (rules, with_rules).")
     rule_discount: NotNegative = Field(
-        2.0,
+        5.0,
         description="What is added to the size of a rule's body: rules seen a few times count less (rules, with_rules).",
     )
     rule_minutes: Positive | None = Field(
