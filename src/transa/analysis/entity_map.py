@@ -72,6 +72,7 @@ def entity_map(trained: Trained, method: Method = "pca", colour: str = "degree",
     seed
         The seed of UMAP.
     """
+    trained.model.need_vectors("map")
     vectors = trained.model.entity.vector.detach().double().cpu().numpy()
     if len(vectors) < 2:
         raise InputError(f"a map needs at least two entities, and there are {len(vectors)}")

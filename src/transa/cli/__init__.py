@@ -23,6 +23,7 @@ from transa.cli import (
     models,
     predict,
     reproduce,
+    rules,
     train,
     weights,
 )
@@ -44,6 +45,7 @@ train.register(app)
 evaluate.register(app)
 classify.register(app)
 models.register(app)
+rules.register(app)
 predict.register(app)
 consistent.register(app)
 explain.register(app)

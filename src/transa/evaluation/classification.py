@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import torch
 
+from transa.choices import Side
 from transa.data.graph import KnowledgeGraph, Labels, Split, Triples
 from transa.data.relations import by_relation
 from transa.data.result_files import write_table
@@ -29,6 +30,7 @@ from transa.evaluation.labelled import LabelledTriples
 from transa.evaluation.measures import average_precision, decision_measures, roc_auc, wilson_interval
 from transa.models import Model
 from transa.models.loop_prior import barred_triples
+from transa.models.with_rules import scores_as_answers
 
 #: Triples that are scored at a time.
 CHUNK = 8192
@@ -264,6 +266,14 @@ def finite_scores(model: Model, triples: Triples, *, one_way: bool = False) -> n
         ids = tuple(triples[wrong[0]].tolist())
         raise InputError(f"the model scores the triple {ids} (ids) as {scores[wrong[0]]}, which cannot be compared")
     return scores
+
+
+def answer_scores(model: Model, triples: Triples, side: Side) -> npt.NDArray[np.float64]:
+    """Return the score of each triple as an answer to the question about one side, as a ranker has it."""
+    if model.evidence is not None:
+        return scores_as_answers(model, torch.from_numpy(triples.astype(np.int64)), side).numpy()
+    asked = model.inverted(triples) if model.directional and side == "head" else triples
+    return finite_scores(model, asked, one_way=model.directional)
 
 
 def best_threshold(scores: npt.NDArray[np.float64], labels: Labels) -> tuple[float, int]:

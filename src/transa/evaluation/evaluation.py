@@ -18,7 +18,7 @@ from transa.data.relations import CATEGORIES, Category, RelationStatistics, by_r
 from transa.data.result_files import write_table
 from transa.data.statistics import unseen_rows
 from transa.errors import InputError
-from transa.evaluation.classification import check_sizes, finite_scores
+from transa.evaluation.classification import check_sizes, answer_scores
 from transa.evaluation.link_prediction import HITS, LinkPrediction, Ties, link_prediction
 from transa.evaluation.popularity import by_popularity
 from transa.evaluation.queries import SIDES, Callback, Queries
@@ -172,11 +172,7 @@ class Evaluation:
 
     def _scores(self) -> npt.NDArray[np.float64]:
         """Return the score by which each side of each triple was ranked."""
-        triples = self.found.triples
-        if not self.model.directional:
-            return finite_scores(self.model, triples)[:, None].repeat(len(SIDES), axis=1)
-        asked = {"head": self.model.inverted(triples), "tail": triples}
-        return np.stack([finite_scores(self.model, asked[side], one_way=True) for side in SIDES], axis=1)
+        return np.stack([answer_scores(self.model, self.found.triples, side) for side in SIDES], axis=1)
 
     def _best(self, number: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         triples, ranker = self.found.triples, Ranker(self.model, loop_prior=self.found.without_prior is not None)

@@ -22,6 +22,7 @@ from transa.inference.predict import answer
 from transa.inference.reasons import Against, Path, Similar, against, paths, similar
 from transa.inference.residual import Parts, Transformed, parts, transformed
 from transa.inference.results import Table
+from transa.inference.rule_reasons import RuleReason, rule_reasons
 from transa.inference.trained import Trained
 from transa.readable import one_line
 
@@ -81,6 +82,8 @@ class Explanation:
         Short paths of training triples from the head to the tail.
     against
         Known answers that speak against this one, since the relation hardly ever has two.
+    rules
+        The strongest rules that speak for it, with the facts they rest on; none for a model without rules.
     support
         The nearest training triples of the relation.
     head_rank, tail_rank
@@ -105,6 +108,7 @@ class Explanation:
     like_tail: tuple[Similar, ...]
     paths: tuple[Path, ...]
     against: tuple[Against, ...]
+    rules: tuple[RuleReason, ...]
     support: tuple[Support, ...]
     head_rank: Rank
     tail_rank: Rank
@@ -165,6 +169,7 @@ class Explanation:
             "like_tail": [asdict(each) for each in self.like_tail],
             "paths": [{"text": str(each), **asdict(each)} for each in self.paths],
             "against": [asdict(each) for each in self.against],
+            "rules": [{"text": str(each), **asdict(each)} for each in self.rules],
             "support": [asdict(each) for each in self.support],
             "head_rank": asdict(self.head_rank),
             "tail_rank": asdict(self.tail_rank),
@@ -205,11 +210,12 @@ def explain(trained: Trained, head: str, relation: str, tail: str, *, top: int =
     return Explanation(
         triple=check_ids(trained, triple).checked[0],
         splits=tuple(trained.splits_of(triple)),
-        like_head=similar(trained, h, r, t, top),
-        like_tail=similar(trained, t, r + trained.adjacency.relations, h, top),
+        like_head=similar(trained, h, r, t, top) if model.has_vectors else (),
+        like_tail=similar(trained, t, r + trained.adjacency.relations, h, top) if model.has_vectors else (),
         paths=paths(trained, triple, top),
         against=against(trained, triple),
-        support=_support(trained, triple, top),
+        rules=rule_reasons(trained, h, r, t, top),
+        support=_support(trained, triple, top) if model.has_vectors else (),
         head_rank=head_rank,
         tail_rank=tail_rank,
         answers=_answers(trained, triple, side, top),

@@ -57,7 +57,8 @@ def _rank(found: Explanation) -> float:
 
 
 def _reasons(found: Explanation) -> list[str]:
-    triple, reasons = found.triple, []
+    triple = found.triple
+    reasons = [f"by a rule, {found.rules[0]}"] if found.rules else []
     single = {
         each.side for each in found.against
     }  # where there is one answer, another one is no reason, however similar
@@ -70,7 +71,7 @@ def _reasons(found: Explanation) -> list[str]:
         reasons.append(
             f"{triple.head_name} has {_noun(triple.relation_name)} to {listed(tails)} as well, similar to {triple.tail_name}"
         )
-    if found.paths and not (heads and tails):
+    if found.paths and not found.rules and not (heads and tails):
         reasons.append(f"a path leads from one to the other, {found.paths[0]}")
     return reasons
 
@@ -102,6 +103,14 @@ def tables_of(found: Explanation, *, top: int, full: bool) -> list[Table]:
     triple = found.triple
     head, relation, tail = triple.names(full=full)
     tables = [
+        Table(
+            f"Rules for {head} {relation} {tail}",
+            ("because", "holds", "of", "confidence", "rule"),
+            tuple(
+                (each.path.text(full=full), f"{each.holds:,}", f"{each.cases:,}", f"{each.confidence:.3f}", each.rule)
+                for each in found.rules
+            ),
+        ),
         _similar(f"Similar to {head}, with {relation} to {tail}", found.like_head, full),
         _similar(f"Similar to {tail}, to which {head} has {_noun(relation)}", found.like_tail, full),
         Table(

@@ -73,6 +73,7 @@ def export(trained: Trained, path: Path, *, facts: Checks | None = None, overwri
 
 def parameter_table(trained: Trained) -> pa.Table:
     """Return vectors and metrics as an Arrow table, a row for each entity and relation."""
+    trained.model.need_vectors("export")
     model = trained.model
     rows: dict[str, list[Any]] = {name: [] for name in ("kind", "id", "key", "name", "vector", "metric")}
     for kind, vocabulary, tables in (
@@ -107,6 +108,8 @@ def _write_npz(trained: Trained, file: BinaryIO) -> None:
 
 def _words(trained: Trained, path: Path) -> list[str]:
     """Return the keys of the entities with ``_`` in the place of white space."""
+    trained.model.need_vectors("export")
+    trained.model.need_vectors("export")
     words: dict[str, str] = {}
     for key in trained.graph.entities:
         word = _SPACE.sub("_", key)

@@ -112,6 +112,8 @@ def extend(
     recipe = trained.recipe
     if recipe is None:
         raise InputError("extend: it is not known how the model was trained")
+    if trained.model.evidence is not None:
+        raise InputError("extend: the model has rules, and new triples change them; train it again")
     for name, value in (("steps", steps), ("refine", refine)):
         if value < 0:
             raise InputError(f"{name}: expected 0 or more, found {value}")

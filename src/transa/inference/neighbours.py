@@ -90,6 +90,7 @@ def neighbours(trained: Trained, entity: str, relation: str | None = None, *, to
     top
         How many.
     """
+    trained.model.need_vectors("neighbours")
     if top < 1:
         raise InputError(f"top: expected at least 1, found {top}")
     here = trained.entities.id(entity)

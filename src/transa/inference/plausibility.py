@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from transa.data.graph import Triples
-from transa.evaluation.classification import finite_scores
+from transa.evaluation.classification import answer_scores
 from transa.inference.answer_chances import rivals_of
 from transa.inference.links import Links
 from transa.inference.programme import Floats
@@ -85,7 +85,7 @@ def standing_of(trained: Trained, roles: Roles, triples: Triples) -> Standing:
     old = (trained.facts, trained.denied)
     found = rivals_of(trained, "tail", triples[first, 0].astype(np.int64), relations[first], old)
     rivals, scores = (each[place, 0] for each in found)
-    own = finite_scores(trained.model, triples, one_way=trained.model.directional)
+    own = answer_scores(trained.model, triples, "tail")
     lead = (np.where(rivals >= 0, scores, own) - own) / deviation
     leads = np.sign(lead) * np.log1p(np.abs(lead))
     return Standing(usual, leads, rivals, Links(trained.graph).between(triples), roles.fit(triples))

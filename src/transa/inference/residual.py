@@ -75,7 +75,9 @@ def rows_of(model: Model, triple: Triples) -> tuple[Rows, Rows, Rows]:
 
 
 def parts(model: Model, triple: Triples) -> Parts:
-    """Return what each dimension adds to the score of a triple of shape (1, 3)."""
+    """Return what each dimension adds to the score of a triple of shape (1, 3); a model without vectors has no dimensions."""
+    if not model.has_vectors:
+        return Parts("no dimensions: rules alone", np.empty(0), np.empty(0), 0.0)
     head, relation, tail = rows_of(model, triple)
     model = copy(model)
     model.shared = Rows({name: table.detach().double().cpu() for name, table in model.shared.items()})

@@ -89,6 +89,10 @@ def best_in_range(
 
     No other entity is scored, so this is fast where the relation has few.
     """
+    if trained.model.evidence is not None:  # rules know entities by their ids among all
+        outside = outside_of(trained, side, relation)
+        every = [np.union1d(outside, ids) for ids in left_out]
+        return best(trained.ranker, side, fixed, np.full(len(fixed), relation), number, every)
     inside = trained.range_of(relation, side)
     entities = np.union1d(inside, fixed)
     others = np.flatnonzero(~np.isin(entities, inside))

@@ -17,7 +17,7 @@ from transa.data.alignment import aligned
 from transa.data.graph import SPLITS, Triples, required
 from transa.data.relations import by_relation, count_loops
 from transa.errors import InputError
-from transa.evaluation.classification import check_sizes, finite_scores
+from transa.evaluation.classification import answer_scores, check_sizes, finite_scores
 from transa.evaluation.queries import Side
 from transa.evaluation.ranking import QuickRanker, Ranker
 from transa.inference.answer_chances import MEANING, Candidates, candidates_of, rivals_of
@@ -333,8 +333,7 @@ class Trained:
             fixed * len(self.graph.relations) + triples[:, 1], return_index=True, return_inverse=True
         )
         ids, scores = rivals_of(self, side, fixed[first], triples[first, 1].astype(np.int64), (self.facts, self.denied))
-        asked = self.model.inverted(triples) if self.model.directional and side == "head" else triples
-        own = finite_scores(self.model, asked, one_way=self.model.directional)
+        own = answer_scores(self.model, triples, side)
         return candidates_of(self, side, triples, own, (ids[place], scores[place]), self.facts)
 
     def probabilities(self, side: Side, triples: Triples) -> list[float | None]:

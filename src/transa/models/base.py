@@ -357,6 +357,11 @@ class Model:
         self.loop_free = None if self.loop_free is None else self.loop_free.to(device)
         return self
 
+    def need_vectors(self, what: str) -> None:
+        """Raise an `InputError` if entities have no vectors."""
+        if not self.has_vectors:
+            raise InputError(f"{what}: {self.label} alone have no vectors; train with `--with-rules` to have both")
+
     @property
     def device(self) -> torch.device:
         """Where the tables are."""

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-
-from transa.errors import InputError
 from transa.models.base import Model
 
 
@@ -31,9 +27,3 @@ class Rules(Model):
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
         """Return no table."""
         return {}
-
-    def score_rows(self, triples: Tensor) -> Tensor:
-        """Return minus the evidence for each triple."""
-        if self.evidence is None:
-            raise InputError("the model has no rules yet")
-        return -torch.from_numpy(self.evidence.of(triples.cpu().numpy()))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from transa.rules.evidence import Aggregation, Evidence
+from transa.rules.files import read_rules, write_rules
 from transa.rules.mining import Mined, Mining, mine
 from transa.rules.rule_set import RuleSet
 
-__all__ = ["Aggregation", "Evidence", "Mined", "Mining", "RuleSet", "mine"]
+__all__ = ["Aggregation", "Evidence", "Mined", "Mining", "RuleSet", "mine", "read_rules", "write_rules"]

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from transa.choices import Side
 from transa.data.graph import Triples
 from transa.errors import InputError
 from transa.kernels.rule_answers import Answers, RuleTables, answers, firing
@@ -27,7 +28,7 @@ class Evidence:
 
     The evidence for a triple is -log(1 - p). With `maximum`, p is the confidence of the strongest rule that speaks for it, and the
     second and third decide between equals; with `noisy_or`, 1 - p is the product of 1 - confidence over the strongest rules. What
-    share of the questions about a relation an entity answers in train counts as one more, weak rule.
+    share of the questions about a relation and side an entity answers in train counts as one more, weak rule.
 
     Attributes
     ----------
@@ -74,10 +75,13 @@ class Evidence:
         """Return the answers that rules give to questions: where do the steps lead from the given entities?"""
         return answers(self.index, self.tables, given.astype(np.int64), steps.astype(np.int64))
 
-    def of(self, triples: Triples) -> npt.NDArray[np.float64]:
-        """Return the evidence for each triple."""
+    def of(self, triples: Triples, side: Side = "tail") -> npt.NDArray[np.float64]:
+        """Return the evidence for each triple as an answer to the question about one side."""
         heads, relations, tails = triples.astype(np.int64).T
-        found = answers(self.index, self.tables, heads, relations, tails)
+        if side == "tail":
+            found = answers(self.index, self.tables, heads, relations, tails)
+        else:
+            found = answers(self.index, self.tables, tails, relations + self.num_relations, heads)
         evidence = np.zeros(len(triples))
         evidence[np.diff(found.first) > 0] = found.evidence
         return evidence

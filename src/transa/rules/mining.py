@@ -216,10 +216,10 @@ class _Constants:
         counts = count_constants(index, self.step, *settings)
         rows = np.full((len(counts), 9), -1, np.int64)
         rows[:, 0], rows[:, 1], rows[:, 6:] = self.step, index.owners[counts[:, 0]], counts[:, 2:]
-        body = counts[:, 1]
-        known = body >= 0
-        rows[:, 2] = np.where(known, (index.steps[body] + index.relations) % (2 * index.relations), -1 - body)
-        rows[:, 5] = np.where(known, index.owners[body], -1)
+        known = counts[:, 1] >= 0
+        row = np.maximum(counts[:, 1], 0)
+        rows[:, 2] = np.where(known, (index.steps[row] + index.relations) % (2 * index.relations), -1 - counts[:, 1])
+        rows[:, 5] = np.where(known, index.owners[row], -1)
         return rows
 
 

@@ -87,7 +87,7 @@ class RuleSet:
         found: npt.NDArray[np.int64] = (self.body >= 0).sum(axis=1)
         return found
 
-    def take(self, rows: npt.NDArray[Any]) -> RuleSet:
+    def take(self, rows: npt.NDArray[Any] | slice) -> RuleSet:
         """Return some of the rules."""
         return RuleSet.from_columns([getattr(self, name)[rows] for name in COLUMNS], self.discount)
 
