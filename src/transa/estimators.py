@@ -72,6 +72,18 @@ class RESCAL(Estimator):
     system: ClassVar[str] = "rescal"
 
 
+class Rules(Estimator):
+    """Rules alone, mined from the training triples: no vectors, nothing to train.
+
+    Of the kinds that AnyBURL mines: Meilicke, Chekol, Ruffinelli, Stuckenschmidt: *Anytime Bottom-Up Rule Learning for Knowledge Graph
+    Completion*, IJCAI 2019.
+
+    ``log(1 - confidence) of the strongest rules for (h, r, t)``
+    """
+
+    system: ClassVar[str] = "rules"
+
+
 class SE(Estimator):
     """Structured Embeddings: each relation is a pair of matrices.
 

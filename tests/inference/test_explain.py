@@ -61,7 +61,7 @@ def test_transformed_dimensions_add_up_to_the_score_for_any_symmetric_metric(met
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(MODELS))
+@pytest.mark.parametrize("name", sorted(name for name, model in MODELS.items() if model.has_vectors))
 def test_every_model_can_be_explained(name: str) -> None:
     found = explain(any_model(name), "e1", "next", "e2", top=3)
     report = found.report()

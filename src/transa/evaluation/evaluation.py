@@ -18,7 +18,7 @@ from transa.data.relations import CATEGORIES, Category, RelationStatistics, by_r
 from transa.data.result_files import write_table
 from transa.data.statistics import unseen_rows
 from transa.errors import InputError
-from transa.evaluation.classification import check_sizes, answer_scores
+from transa.evaluation.classification import answer_scores, check_sizes
 from transa.evaluation.link_prediction import HITS, LinkPrediction, Ties, link_prediction
 from transa.evaluation.popularity import by_popularity
 from transa.evaluation.queries import SIDES, Callback, Queries

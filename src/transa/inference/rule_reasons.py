@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from transa.inference.reasons import Fact, Path
 from transa.inference.trained import Trained
-from transa.kernels.rule_index import RuleIndex
-from transa.rules.evidence import Evidence
-from transa.rules.rule_set import rule_text
+
+if TYPE_CHECKING:
+    from transa.kernels.rule_index import RuleIndex
+    from transa.rules import Evidence
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ def rule_reasons(trained: Trained, head: int, relation: int, tail: int, top: int
     evidence = trained.model.evidence
     if evidence is None or head == tail:
         return ()
+    from transa.rules.rule_set import rule_text  # loads the compiler, which takes a while
+
     found = []
     for number in evidence.speaking(head, relation, tail)[:top].tolist():
         rules = evidence.rules

@@ -182,9 +182,9 @@ def _note(y, rule, weight, tables, place, latest, found, size, value, hits):
 
 
 @njit
-def _walk(index, tables, x, rule, number, weight, only, place, latest, found, size, value, hits):
+def _walk(index, tables, x, rule, number, only, place, latest, found, size, value, hits):
     """Follow a chain from x and note all it reaches; return how many answers there are."""
-    steps = tables.chain_steps[rule]
+    steps, weight = tables.chain_steps[rule], tables.chain_weights[rule]
     row1 = row_of(index, x, steps[0])
     for at1 in range(index.starts[row1], index.starts[row1 + 1]):
         z1 = index.ends[at1]
@@ -232,7 +232,7 @@ def _answer(index, tables, x, step, only, place, latest, found, value, hits):
     for number in range(len(weights)):
         weight, rule = weights[number], places[number]
         if kinds[number] == 0:
-            size = _walk(index, tables, x, rule, number, weight, only, place, latest, found, size, value, hits)
+            size = _walk(index, tables, x, rule, number, only, place, latest, found, size, value, hits)
         elif kinds[number] == 1:
             y = index.owners[tables.body_answers[rule]]
             if y != x and (only < 0 or y == only):
@@ -302,7 +302,7 @@ def _firing(index, tables, x, step, end):
     for rule in range(len(weights)):
         speaks = False
         if kinds[rule] == 0:
-            speaks = _walk(index, tables, x, places[rule], 0, 1.0, end, place, latest, found, 0, value, hits) > 0
+            speaks = _walk(index, tables, x, places[rule], 0, end, place, latest, found, 0, value, hits) > 0
             place[end] = -1
         elif kinds[rule] == 1:
             speaks = index.owners[tables.body_answers[places[rule]]] == end
