@@ -75,6 +75,12 @@ def choose_engine(
         if engine != "auto" or device != "cpu" or lock_free:
             raise InputError("solver: als has an engine of its own, on the CPU; do not set engine, device or lock_free")
         return ALSEngine(model, graph, recipe)
+    if model.by_paths:
+        from transa.training.path_engine import PathEngine
+
+        if engine == "torch" or device != "cpu" or lock_free:
+            raise InputError(f"engine: {model.name} has a compiled engine of its own, on the CPU and without lock_free")
+        return PathEngine(model, graph, recipe)
     why = why_not_numba(model, recipe, device)
     if engine == "numba" and why:
         raise InputError(f"engine: numba cannot be used here: {why}; use torch")

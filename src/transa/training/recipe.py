@@ -61,6 +61,18 @@ class Recipe(BaseModel):
     cluster_pull: NotNegative = Field(
         0.001, description="alpha: how strongly these are pulled towards the relation's own vector."
     )
+    weighted: bool = Field(False, description="Weigh squared residuals with a diagonal metric of the relation (ptranse).")
+    composition: Literal["add", "mul", "rnn"] = Field(
+        "add", description="How a path of relations becomes a vector (ptranse)."
+    )
+    reranked: Whole = Field(500, description="How many of the best entities are ranked again with their paths (ptranse).")
+    path_weight: NotNegative = Field(1.0, description="What the paths are multiplied with in the score (ptranse).")
+    path_bonus: NotNegative = Field(
+        10.0, description="What a path adds if its vector is that of the relation; its distance from it is taken away."
+    )
+    path_relevance: bool = Field(True, description="Whether the score multiplies a path with P(r | p) (ptranse).")
+    inverse_paths: bool = Field(True, description="Whether paths from tail to head count for the inverse (ptranse).")
+    own_paths: bool = Field(False, description="Whether a triple counts as a path of itself (ptranse).")
     init_range: Positive | None = Field(
         None, description="Vectors start uniform in [-init_range, init_range]; by default 6 / sqrt(dim)."
     )
@@ -121,6 +133,16 @@ class Recipe(BaseModel):
     )
     candidates: Literal["all", "typed"] = Field(
         "all", description="Entities that may replace it: all, or those seen on that side of the relation."
+    )
+    relation_negatives: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.5, description="Share of the negatives that replace the relation (ptranse)."
+    )
+    path_margin: float = Field(2.0, description="Margin of the loss of paths (ptranse).")
+    path_limit: Annotated[float, Field(ge=0.001, lt=1)] = Field(
+        0.01, description="The least reliability of a path that is trained, as a share of all paths of the pair (ptranse)."
+    )
+    path_samples: Whole = Field(
+        0, description="Paths drawn for each triple in an epoch, by reliability and P(r | p); 0: all count (ptranse)."
     )
     shared_negatives: bool = Field(
         False,
