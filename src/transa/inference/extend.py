@@ -103,6 +103,8 @@ def extend(
     recipe = trained.recipe
     if recipe is None:
         raise InputError("extend: it is not known how the model was trained")
+    if trained.model.by_paths:
+        raise InputError(f"extend: {trained.model.name} has to be trained again, since new triples change its paths")
     for name, value in (("steps", steps), ("refine", refine)):
         if value < 0:
             raise InputError(f"{name}: expected 0 or more, found {value}")

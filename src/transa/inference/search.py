@@ -87,8 +87,12 @@ def best_in_range(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Return what `best` returns for questions of one relation, only with entities that stand on that side of it in train.
 
-    No other entity is scored, so this is fast where the relation has few.
+    No other entity is scored, so this is fast where the relation has few; only a model that ranks in two stages scores all.
     """
+    if trained.model.reranked:  # the second stage knows entities by their ids among all
+        outside = outside_of(trained, side, relation)
+        every = [np.union1d(outside, ids) for ids in left_out]
+        return best(trained.ranker, side, fixed, np.full(len(fixed), relation), number, every)
     inside = trained.range_of(relation, side)
     entities = np.union1d(inside, fixed)
     others = np.flatnonzero(~np.isin(entities, inside))

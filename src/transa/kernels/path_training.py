@@ -1,4 +1,4 @@
-"""Training with a loss for triples and one for paths, example by example: corruption, both losses, gradients and steps in one kernel."""
+"""Training with a loss for triples and one for paths, example by example: corruption, both losses, gradients and steps at once."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def train_paths(
     step
         The step, with values for entities, relations and metrics.
     table, first, second
-        The rows of entities, of relations, of their inverses and, with the norm DIAGONAL, of the metrics of both; the optimiser's state.
+        The rows of entities, of relations, of their inverses and, with DIAGONAL, of the metrics of both; the optimiser's state.
     sides, pulls
         With RNN, of shape (2, steps, k): what steps are before they are added, and the sums of the gradients with respect to it.
 

@@ -67,7 +67,10 @@ class PTransE(ResidualModel):
         *("norm", "weighted", "composition", "reranked", "path_weight", "path_bonus", "path_relevance"),
         *("inverse_paths", "own_paths"),
     )
-    constraints: ClassVar[dict[str, str]] = {"relation.weight": "non_negative", "relation.inverse_weight": "non_negative"}
+    constraints: ClassVar[dict[str, str]] = {
+        "relation.weight": "non_negative",
+        "relation.inverse_weight": "non_negative",
+    }
     translates = False
     translation: tuple[str, ...] | None = ("vector", "inverse_vector")
     by_paths = True

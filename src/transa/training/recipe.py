@@ -61,11 +61,15 @@ class Recipe(BaseModel):
     cluster_pull: NotNegative = Field(
         0.001, description="alpha: how strongly these are pulled towards the relation's own vector."
     )
-    weighted: bool = Field(False, description="Weigh squared residuals with a diagonal metric of the relation (ptranse).")
+    weighted: bool = Field(
+        False, description="Weigh squared residuals with a diagonal metric of the relation (ptranse)."
+    )
     composition: Literal["add", "mul", "rnn"] = Field(
         "add", description="How a path of relations becomes a vector (ptranse)."
     )
-    reranked: Whole = Field(500, description="How many of the best entities are ranked again with their paths (ptranse).")
+    reranked: Whole = Field(
+        500, description="How many of the best entities are ranked again with their paths (ptranse)."
+    )
     path_weight: NotNegative = Field(1.0, description="What the paths are multiplied with in the score (ptranse).")
     path_bonus: NotNegative = Field(
         10.0, description="What a path adds if its vector is that of the relation; its distance from it is taken away."
@@ -139,7 +143,8 @@ class Recipe(BaseModel):
     )
     path_margin: float = Field(2.0, description="Margin of the loss of paths (ptranse).")
     path_limit: Annotated[float, Field(ge=0.001, lt=1)] = Field(
-        0.01, description="The least reliability of a path that is trained, as a share of all paths of the pair (ptranse)."
+        0.01,
+        description="The least reliability of a path that is trained, as a share of all paths of the pair (ptranse).",
     )
     path_samples: Whole = Field(
         0, description="Paths drawn for each triple in an epoch, by reliability and P(r | p); 0: all count (ptranse)."
