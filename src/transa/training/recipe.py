@@ -246,6 +246,12 @@ class Recipe(BaseModel):
             raise ValueError(f"model: unknown model {quote(self.model)}{suggest(self.model, MODELS)}")
         if self.solver not in MODELS[self.model].solvers:
             raise ValueError(f"solver: {self.model} is not trained by {self.solver!r}")
+        if MODELS[self.model].by_paths:
+            for field, usual in (("directional", False), ("shared_negatives", False), ("candidates", "all")):
+                if getattr(self, field) != usual:
+                    raise ValueError(f"{field}: {self.model} has its own way to draw negatives; expected {usual!r}")
+            if self.negatives == "all":
+                raise ValueError(f"negatives: {self.model} draws them; expected a number")
         if self.warm_epochs and not MODELS[self.model].from_transe:
             raise ValueError(f"warm_epochs: {self.model} does not start from a TransE")
         if self.metric_scale == "lambda" and self.has_metric and not self.metric_penalty:
