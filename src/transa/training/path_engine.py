@@ -74,6 +74,7 @@ class PathEngine:
         self.rows = RowSteps(table, [self.settings.get(name) for name in each])
         relations = 2 * model.num_relations if model.composition == "rnn" else 0
         self.sides, self.pulls = (np.zeros((2, relations, model.dim), table.dtype) for _ in range(2))
+        self.composed = self.sides[0]
         self.matrices: RowSteps | None = None
         if relations:
             rows = model.shared.matrices.numpy().reshape(2, -1)
@@ -123,16 +124,17 @@ class PathEngine:
     def _compose(self) -> None:
         """Map the vectors of steps by both matrices."""
         if self.matrices is not None:
+            self.composed = self._relations().copy()
             for side, matrix in enumerate(self.model.shared.matrices.numpy()):
-                self.sides[side] = self._relations() @ matrix.T
+                self.sides[side] = self.composed @ matrix.T
             self.pulls[:] = 0
 
     def _pull(self, factor: float) -> None:
         """Take the step of the matrices, and of the relations through them, by gradient."""
         if self.matrices is None:
             return
-        vectors, matrices = self._relations(), self.model.shared.matrices.numpy()
-        gradients = np.stack([pull.T @ vectors for pull in self.pulls]).reshape(2, -1)
+        matrices = self.model.shared.matrices.numpy()
+        gradients = np.stack([pull.T @ self.composed for pull in self.pulls]).reshape(2, -1)
         touched = np.flatnonzero(self.pulls.any(axis=(0, 2))).astype(np.int32)
         through = sum(pull[touched] @ matrix for pull, matrix in zip(self.pulls, matrices, strict=True))
         step = self.rows.step(self._number, factor)
