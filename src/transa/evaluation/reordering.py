@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transa.evaluation.compiled_ranking import CompiledRanker
     from transa.evaluation.torch_ranking import TorchRanker
 
-    Stage = CompiledRanker | TorchRanker | "ReorderingRanker"
+    Stage: TypeAlias = "CompiledRanker | TorchRanker | ReorderingRanker"
 
 #: Questions that are put to the second stage at a time.
 PART = 1024

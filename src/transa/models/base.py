@@ -16,6 +16,7 @@ from transa.errors import InputError
 if TYPE_CHECKING:
     from transa.choices import Side
     from transa.data import KnowledgeGraph
+    from transa.data.paths import GraphPaths
     from transa.models.linearised import Linearised, RelationRows
     from transa.models.residual_model import ResidualModel
 
@@ -141,6 +142,8 @@ class Model:
     root: bool = False
     #: Whether it is trained on paths as well, by an engine of its own.
     by_paths: ClassVar[bool] = False
+    #: The paths of the graph that it was bound to (`bind`), if it reads paths.
+    paths: GraphPaths | None = None
     #: How many of the best entities of its `first_stage` are put in another order by `reorder`.
     reranked: int = 0
 

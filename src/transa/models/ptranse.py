@@ -21,7 +21,6 @@ from transa.models.transe import TransE
 if TYPE_CHECKING:
     from transa.choices import Side
     from transa.data import KnowledgeGraph
-    from transa.data.paths import GraphPaths
     from transa.kernels.path_terms import Compositions
 
 Composition = Literal["add", "mul", "rnn"]
@@ -97,7 +96,6 @@ class PTransE(ResidualModel):
         self.path_relevance = bool(paths.get("path_relevance", True))
         self.inverse_paths = bool(paths.get("inverse_paths", True))
         self.own_paths = bool(paths.get("own_paths", False))
-        self.paths: GraphPaths | None = None
 
     # ------------------------------------------------------------------ the translations
 

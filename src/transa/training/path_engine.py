@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -14,15 +12,13 @@ from transa.kernels.path_training import PathExamples, PathObjective, train_path
 from transa.kernels.purposes import PATHS, SHUFFLE
 from transa.kernels.random import stream
 from transa.kernels.shuffling import shuffle
+from transa.models import Model
 from transa.training.engine import EpochReport
 from transa.training.epoch_batches import EpochBatches
 from transa.training.losses import LOSSES
+from transa.training.recipe import Recipe
 from transa.training.settings import decay_all, table_settings
 from transa.training.steps import RowSteps
-
-if TYPE_CHECKING:
-    from transa.models.ptranse import PTransE
-    from transa.training.recipe import Recipe
 
 COMPOSITIONS = {"add": ADD, "mul": MUL, "rnn": RNN}
 
@@ -40,7 +36,7 @@ class PathEngine:
 
     name = "numba, paths"
 
-    def __init__(self, model: PTransE, graph: KnowledgeGraph, recipe: Recipe) -> None:
+    def __init__(self, model: Model, graph: KnowledgeGraph, recipe: Recipe) -> None:
         self.model = model
         self.recipe = recipe
         self.epoch_batches = EpochBatches(graph, recipe, grouped=False)
@@ -51,7 +47,7 @@ class PathEngine:
         assert paths is not None  # noqa: S101
         self.index = paths.index
         corruptor = self.epoch_batches.corruptor
-        there, back = paths.kept(recipe.path_limit, own=model.own_paths)
+        there, back = paths.kept(recipe.path_limit, own=recipe.own_paths)
         self.examples = PathExamples(
             paths.triples,
             corruptor.spans(paths.triples),
@@ -63,16 +59,16 @@ class PathEngine:
             np.concatenate([there.offsets, there.offsets[-1] + back.offsets[1:]]),
             *(np.concatenate(both) for both in zip(there[1:], back[1:], strict=True)),
         )
-        norm = L1 if model.norm == 1 else DIAGONAL if model.weighted else SQUARED_L2
+        norm = L1 if recipe.norm == 1 else DIAGONAL if recipe.weighted else SQUARED_L2
         self.objective = PathObjective(
             *(LOSSES[recipe.loss], recipe.margin, recipe.temperature, recipe.negligible, recipe.drawn_negatives),
             *(recipe.relation_negatives, recipe.path_margin, recipe.path_samples, norm),
-            COMPOSITIONS[model.composition],
+            COMPOSITIONS[recipe.composition],
         )
         table = self._joint_table()
         each = ("entity.vector", "relation.vector", "relation.weight")
         self.rows = RowSteps(table, [self.settings.get(name) for name in each])
-        relations = 2 * model.num_relations if model.composition == "rnn" else 0
+        relations = 2 * model.num_relations if recipe.composition == "rnn" else 0
         self.sides, self.pulls = (np.zeros((2, relations, model.dim), table.dtype) for _ in range(2))
         self.composed = self.sides[0]
         self.matrices: RowSteps | None = None
@@ -104,10 +100,19 @@ class PathEngine:
         for start in range(0, len(order), size):
             self._number += 1
             self._compose()
+            block = self.examples._replace(start=start, stop=min(start + size, len(order)))
+            step, rows = self.rows.step(self._number, factor), self.rows
             found = train_paths(
-                *(self.examples._replace(start=start, stop=min(start + size, len(order))), self.index, self.objective),
-                *(key, self.rows.step(self._number, factor), self.rows.table, self.rows.first, self.rows.second),
-                *(self.sides, self.pulls),
+                block,
+                self.index,
+                self.objective,
+                key,
+                step,
+                rows.table,
+                rows.first,
+                rows.second,
+                self.sides,
+                self.pulls,
             )
             self._pull(factor)
             loss += found[0] + found[1]
