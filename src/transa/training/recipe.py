@@ -31,7 +31,7 @@ class Recipe(BaseModel):
     # ------------------------------------------------------------------ the model
     model: str = Field("transa", description="The model; `transa models` lists them.")
     dim: Count = Field(50, description="Dimension k of the vectors.")
-    norm: Literal[1, 2] = Field(1, description="L1 or L2 (transe, transm, transh, transr, ctransr, se).")
+    norm: Literal[1, 2] = Field(1, description="L1 or L2 (transe, transm, transh, transr, ctransr, ptranse, se).")
     squared: bool = Field(False, description="Score with the square of the L2 norm (transe, transm).")
     metric: Literal["full", "lowrank", "diagonal", "signed"] = Field(
         "full", description="How TransA stores W_r; a signed one is diagonal and may be negative."
