@@ -158,7 +158,7 @@ def composed(model: Any, path: Path) -> torch.Tensor:
 KINDS = [
     {"composition": "add"},
     {"composition": "mul", "norm": 2},
-    {"composition": "rnn"},
+    {"composition": "rnn", "path_pooling": "best"},
     {"composition": "rnn", "norm": 2, "weighted": True},
 ]
 
@@ -178,13 +178,14 @@ def test_scores_and_ranks_are_those_of_the_formula(kind: dict[str, Any]) -> None
 
     def term(head: int, tail: int, step: int) -> float:
         every = {path: value for path, value in brute.reliability[head, tail].items() if path != (step,)}
-        total = sum(
-            value
-            * brute.relevance.get((step, path), 0.0)
+        bonus = {
+            path: brute.relevance.get((step, path), 0.0)
             * (4.0 - float(length(model, composed(model, path) - steps[step], step)))
-            for path, value in every.items()
-        )
-        return total / sum(every.values()) if every else 0.0
+            for path in every
+        }
+        if model.path_pooling == "best":
+            return max(0.0, *bonus.values()) if bonus else 0.0
+        return sum(every[path] * bonus[path] for path in every) / sum(every.values()) if every else 0.0
 
     def full(head: int, relation: int, tail: int) -> float:
         return direct(head, relation, tail) - 0.7 * (term(head, tail, relation) + term(tail, head, relation + m))

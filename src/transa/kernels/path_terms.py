@@ -68,12 +68,15 @@ class PathRules(NamedTuple):
         Whether the paths back count as well, for the inverse of the relation.
     own
         Whether the step in question counts as a path.
+    best
+        Whether the best path alone counts, however reliable, in place of the mean of all by reliability.
     """
 
     bonus: float
     relevance: bool
     inverse: bool
     own: bool
+    best: bool
 
 
 @njit(fastmath=FAST)
@@ -117,7 +120,7 @@ def path_terms(
     asked: PathQuestions,
     rules: PathRules,
 ) -> npt.NDArray[np.float64]:
-    """Return for each candidate of each question the mean bonus of its paths, weighted by their reliability; 0 without a path.
+    """Return for each candidate of each question the mean bonus of its paths by reliability, or the best one; 0 without a path.
 
     `relevance` is a `transa.data.paths.Relevance`.
     """
@@ -131,7 +134,7 @@ def _path_terms(index, composed, relevance, asked, rules, terms):
     relations = index.relations
     offsets, paths, probability = relevance
     fixed, steps, candidates, borders = asked.fixed, asked.steps, asked.candidates, asked.borders
-    bonus, weighed, inverse, own = rules.bonus, rules.relevance, rules.inverse, rules.own
+    bonus, weighed, inverse, own, best = rules.bonus, rules.relevance, rules.inverse, rules.own, rules.best
     for group in prange(len(borders) - 1):
         step = steps[borders[group]]
         relation = step % relations
@@ -170,17 +173,20 @@ def _path_terms(index, composed, relevance, asked, rules, terms):
                         continue
                     whole_there += shares[0, w]
                     whole_back += shares[1, w]
+                    one = other = 0.0
                     if weighed:
                         key = first * (2 * relations + 1) + second
                         slot = slot_of(keys, key)
                         if keys[slot] != -1:
-                            there += shares[0, w] * values[slot, 0]
-                            back += shares[1, w] * values[slot, 1]
+                            one, other = values[slot, 0], values[slot, 1]
                     else:
                         one, other = _values(composed, first, second, step, relations, bonus)
+                    if best:
+                        there, back = max(there, one), max(back, other)
+                    else:
                         there += shares[0, w] * one
                         back += shares[1, w] * other
                 if whole_there > 0 and (inverse or step < relations):
-                    terms[q, c] += there / whole_there
+                    terms[q, c] += there if best else there / whole_there
                 if whole_back > 0 and (inverse or step >= relations):
-                    terms[q, c] += back / whole_back
+                    terms[q, c] += back if best else back / whole_back

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from transa.kernels.path_terms import Compositions
 
 Composition = Literal["add", "mul", "rnn"]
+Pooling = Literal["mean", "best"]
 
 
 class PTransE(ResidualModel):
@@ -51,6 +52,8 @@ class PTransE(ResidualModel):
         What the paths are multiplied with, and what a path adds if its vector is that of the relation.
     path_relevance
         Whether a path is multiplied with P(r | p).
+    path_pooling
+        Whether all paths count, by their reliability, or the best one alone.
     inverse_paths
         Whether the paths from tail to head count for the inverse relation.
     own_paths
@@ -64,7 +67,7 @@ class PTransE(ResidualModel):
     cost = "2 k"
     options: ClassVar[tuple[str, ...]] = (
         *("norm", "weighted", "composition", "reranked", "path_weight", "path_bonus", "path_relevance"),
-        *("inverse_paths", "own_paths"),
+        *("path_pooling", "inverse_paths", "own_paths"),
     )
     constraints: ClassVar[dict[str, str]] = {
         "relation.weight": "non_negative",
@@ -82,13 +85,16 @@ class PTransE(ResidualModel):
         norm: int = 1,
         weighted: bool = False,
         composition: Composition = "add",
+        path_pooling: Pooling = "mean",
         **paths: float,
     ) -> None:
         super().__init__(num_entities, num_relations, dim, norm)
         check_choice("composition", composition, ("add", "mul", "rnn"))
         if weighted and norm != 2:
             raise InputError(f"weighted: a metric weighs squares; expected norm 2, found {norm}")
+        check_choice("path_pooling", path_pooling, ("mean", "best"))
         self.weighted = weighted
+        self.path_pooling = path_pooling
         self.composition = composition
         self.reranked = int(paths.get("reranked", 500))
         self.path_weight = paths.get("path_weight", 1.0)
@@ -189,7 +195,9 @@ class PTransE(ResidualModel):
         steps = relations + (self.num_relations if side == "head" else 0)
         borders = np.append(np.flatnonzero(np.diff(steps, prepend=-1)), len(steps))
         asked = PathQuestions(fixed, steps, np.ascontiguousarray(answers), borders)
-        rules = PathRules(self.path_bonus, self.path_relevance, self.inverse_paths, self.own_paths)
+        rules = PathRules(
+            self.path_bonus, self.path_relevance, self.inverse_paths, self.own_paths, self.path_pooling == "best"
+        )
         terms = path_terms(self.paths.index, self.compositions(), self.paths.relevance, asked, rules)
         return self.path_weight * terms
 

@@ -75,6 +75,9 @@ class Recipe(BaseModel):
         10.0, description="What a path adds if its vector is that of the relation; its distance from it is taken away."
     )
     path_relevance: bool = Field(True, description="Whether the score multiplies a path with P(r | p) (ptranse).")
+    path_pooling: Literal["mean", "best"] = Field(
+        "mean", description="Whether the score takes the mean of all paths by reliability, or the best one (ptranse)."
+    )
     inverse_paths: bool = Field(True, description="Whether paths from tail to head count for the inverse (ptranse).")
     own_paths: bool = Field(False, description="Whether a triple counts as a path of itself (ptranse).")
     init_range: Positive | None = Field(

@@ -32,6 +32,7 @@ class Settings(TypedDict, total=False):
     path_weight: float
     path_bonus: float
     path_relevance: bool
+    path_pooling: Literal["mean", "best"]
     inverse_paths: bool
     own_paths: bool
     init_range: float | None
