@@ -61,6 +61,17 @@ class NTN(Estimator):
     system: ClassVar[str] = "ntn"
 
 
+class PTransE(Estimator):
+    """Translations, and paths of relations that lead from head to tail.
+
+    Lin, Liu, Luan, Sun, Rao, Liu: *Modeling Relation Paths for Representation Learning of Knowledge Bases*, EMNLP 2015.
+
+    ``|h + r - t| + |t + r' - h| - sum_p R(p|h,t) P(r|p) (b - |p - r|)``
+    """
+
+    system: ClassVar[str] = "ptranse"
+
+
 class RESCAL(Estimator):
     """A factorisation of the tensor of all triples.
 

@@ -200,6 +200,24 @@ class TestCTransR(ModelSuite):
         assert apart[1] < 0.5 * apart[0]
 
 
+class TestPTransE(ModelSuite):
+    """Its own tests are in tests/training/test_paths.py."""
+
+    name = "ptranse"
+
+    def test_both_engines_agree_where_there_are_two(self) -> None:
+        with pytest.raises(InputError, match="engine"):
+            train(TOY, self.recipe(), "torch")
+
+
+class TestPTransEWithANetwork(TestPTransE):
+    options = {"composition": "rnn", "norm": 2, "weighted": True}
+    toy = {"epochs": 200}
+
+    def size(self) -> str:
+        return "n k + 4 m k + 2 k^2"
+
+
 class TestSE(ModelSuite):
     name = "se"
 

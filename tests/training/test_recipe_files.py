@@ -16,7 +16,7 @@ from transa.training import load_recipe
         (
             "transa",
             {"norm": 2},
-            "norm: transa has no such option; it is an option of ctransr, se, transe, transh, transm, transr",
+            "norm: transa has no such option; it is an option of ctransr, ptranse, se, transe, transh, transm, transr",
         ),
         (
             "transe",

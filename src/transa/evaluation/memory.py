@@ -9,6 +9,7 @@ from math import prod
 
 from transa.data import KnowledgeGraph
 from transa.evaluation.ranking import has_compiled_ranking
+from transa.evaluation.reordering import PART
 from transa.evaluation.torch_ranking import BUDGET, QUERIES
 from transa.kernels.spectra import AXES
 from transa.memory import MemoryEstimate
@@ -50,6 +51,10 @@ def graph_bytes(graph: KnowledgeGraph) -> int:
 
 def ranking_bytes(model: Model, triples: int, chunk: int | None, width: int) -> int:
     """Return the bytes that ranking takes beside the tables, with compiled kernels or with torch."""
+    stage = model.first_stage()
+    if stage is not None:  # what it needs, and the best answers to some questions
+        answers = 8 * 8 * min(2 * triples, PART) * model.reranked
+        return ranking_bytes(stage, triples, chunk, width) + stage.num_entities * stage.dim * width + answers
     counted = 2 * 16 * 8 * triples
     table = model.num_entities * model.dim
     if has_compiled_ranking(model):

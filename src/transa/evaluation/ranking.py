@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from transa.errors import InputError
 from transa.evaluation.queries import BestAnswers, Callback, Queries, RankCounts
+from transa.evaluation.reordering import ReorderingRanker
 from transa.evaluation.torch_ranking import TorchRanker
 from transa.kernels.codes import DIAGONAL, SQUARED_L2
 from transa.models import Model, Rows
@@ -22,6 +23,8 @@ from transa.models.loop_prior import barred_answers
 if TYPE_CHECKING:
     from transa.evaluation.compiled_ranking import CompiledRanker
     from transa.evaluation.rule_ranking import RuleRanker
+
+    AnyRanker = CompiledRanker | TorchRanker | RuleRanker | ReorderingRanker
 
 #: Parameters up to here give scores that no precision overflows; beyond, every score is looked at.
 LARGEST = 1e9
@@ -72,16 +75,19 @@ class Ranker:
         asked = self._asked(queries)
         return self._ranker_for(queries).best(asked, self._barred(queries), number, leave_out_known)
 
-    def _ranker_for(self, queries: Queries) -> CompiledRanker | TorchRanker | RuleRanker:
+    def _ranker_for(self, queries: Queries) -> AnyRanker:
         return self._ranker
 
     @cached_property
-    def _ranker(self) -> CompiledRanker | TorchRanker | RuleRanker:
-        """The compiled ranker if it can rank by the model, otherwise torch's."""
+    def _ranker(self) -> AnyRanker:
+        """The compiled ranker if it can rank by the model, otherwise torch's; one for rules, or for both stages of a model with two."""
         if self.model.evidence is not None:
             from transa.evaluation.rule_ranking import RuleRanker
 
             return RuleRanker(self.model, self._chunk)
+        stage = self.model.first_stage()
+        if stage is not None:
+            return ReorderingRanker(self.model, Ranker(stage, self._chunk)._ranker)
         if not self._may_compile or not has_compiled_ranking(self.model):
             return TorchRanker(self.model, self._chunk)
         from transa.evaluation.compiled_ranking import CompiledRanker  # loads the compiler, which takes a while
@@ -106,7 +112,7 @@ class QuickRanker(Ranker):
     That takes less time than it takes to load the kernels.
     """
 
-    def _ranker_for(self, queries: Queries) -> CompiledRanker | TorchRanker | RuleRanker:
+    def _ranker_for(self, queries: Queries) -> AnyRanker:
         kernels = self._may_compile and self.model.kernel() is not None and self.model.evidence is None
         return self._in_double if kernels and are_few(len(queries), self.model) else self._ranker
 

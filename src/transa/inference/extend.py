@@ -114,6 +114,8 @@ def extend(
         raise InputError("extend: it is not known how the model was trained")
     if trained.model.evidence is not None:
         raise InputError("extend: the model has rules, and new triples change them; train it again")
+    if trained.model.by_paths:
+        raise InputError(f"extend: {trained.model.name} has to be trained again, since new triples change its paths")
     for name, value in (("steps", steps), ("refine", refine)):
         if value < 0:
             raise InputError(f"{name}: expected 0 or more, found {value}")

@@ -87,9 +87,9 @@ def best_in_range(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Return what `best` returns for questions of one relation, only with entities that stand on that side of it in train.
 
-    No other entity is scored, so this is fast where the relation has few.
+    No other entity is scored, so this is fast where the relation has few; only a model that ranks in two stages scores all.
     """
-    if trained.model.evidence is not None:  # rules know entities by their ids among all
+    if trained.model.reranked or trained.model.evidence is not None:  # both know entities by their ids among all
         outside = outside_of(trained, side, relation)
         every = [np.union1d(outside, ids) for ids in left_out]
         return best(trained.ranker, side, fixed, np.full(len(fixed), relation), number, every)

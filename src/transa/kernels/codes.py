@@ -16,3 +16,6 @@ BETA1, BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-8
 
 #: Constraints on a row: none, norm at most one, norm exactly one, no negative entry, L1 norm at most one (in torch only).
 FREE, BALL, UNIT, NON_NEGATIVE, L1_BALL = range(5)
+
+#: How the steps of a path become one vector: added, multiplied entry by entry, or mapped by a matrix each and then added.
+ADD, MUL, RNN = range(3)

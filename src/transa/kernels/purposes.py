@@ -24,3 +24,5 @@ PLACEMENT: Final = 6
 FALSE_TRIPLES: Final = 8
 #: What dropout leaves out.
 DROPOUT: Final = 9
+#: Negatives of training on paths: entities, relations, and which paths.
+PATHS: Final = 10

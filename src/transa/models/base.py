@@ -15,7 +15,9 @@ from transa.errors import InputError
 from transa.readable import graph_size
 
 if TYPE_CHECKING:
+    from transa.choices import Side
     from transa.data import KnowledgeGraph
+    from transa.data.paths import GraphPaths
     from transa.models.linearised import Linearised, RelationRows
     from transa.models.residual_model import ResidualModel
     from transa.rules import Evidence
@@ -146,6 +148,12 @@ class Model:
     has_vectors: ClassVar[bool] = True
     #: Whether the score is the square root of what the `parts` of a residual add up to.
     root: bool = False
+    #: Whether it is trained on paths as well, by an engine of its own.
+    by_paths: ClassVar[bool] = False
+    #: The paths of the graph that it was bound to (`bind`), if it reads paths.
+    paths: GraphPaths | None = None
+    #: How many of the best entities of its `first_stage` are put in another order by `reorder`.
+    reranked: int = 0
 
     def __init__(self, num_entities: int, num_relations: int, dim: int = 50) -> None:
         if dim < 1:
@@ -239,6 +247,28 @@ class Model:
 
     def adapt(self, graph: KnowledgeGraph, seed: int) -> None:
         """Compute tables that depend on the training triples, in place, before the first epoch."""
+
+    def bind(self, graph: KnowledgeGraph) -> None:
+        """Take note of a graph whose training triples the score reads beside the tables; most scores read none."""
+
+    def first_stage(self) -> Model | None:
+        """Return the model that ranks all entities before `reorder` ranks the best again; None where one stage is all."""
+        return None
+
+    def reorder(
+        self,
+        side: Side,
+        fixed: npt.NDArray[np.int64],
+        relations: npt.NDArray[np.int64],
+        answers: npt.NDArray[np.int64],
+        scores: npt.NDArray[np.float64],
+    ) -> npt.NDArray[np.float64]:
+        """Return the scores by which the best answers of the first stage are ranked in the end.
+
+        Questions are sorted by relation. `answers` and `scores` are of shape (questions, `reranked`); -1 is no answer, and its score is
+        infinite.
+        """
+        raise NotImplementedError
 
     def kernel(self) -> Kernel | None:
         """Return how the compiled kernels compute the score, or None where they cannot."""

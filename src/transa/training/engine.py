@@ -81,6 +81,12 @@ def choose_engine(
         if engine != "auto" or device != "cpu" or lock_free:
             raise InputError("solver: rules are mined on the CPU; do not set engine, device or lock_free")
         return RuleEngine(model, graph, recipe)
+    if model.by_paths:
+        from transa.training.path_engine import PathEngine
+
+        if engine == "torch" or device != "cpu" or lock_free:
+            raise InputError(f"engine: {model.name} has a compiled engine of its own, on the CPU and without lock_free")
+        return PathEngine(model, graph, recipe)
     why = why_not_numba(model, recipe, device)
     if engine == "numba" and why:
         raise InputError(f"engine: numba cannot be used here: {why}; use torch")

@@ -25,6 +25,8 @@ TRAINED = 140
 COPIES = 3
 #: Bytes for each training triple that rules and what they are counted with take.
 RULES = 2000
+#: Bytes for each training triple in the index of paths, and for the paths that are kept of it.
+PATHS = 600
 #: How many arrays as large as a batch's vectors autograd holds, and how many analytic gradients take.
 AUTOGRAD, ANALYTIC = 10, 8
 
@@ -48,6 +50,8 @@ def training_memory(graph: KnowledgeGraph, recipe: Recipe, options: Options) -> 
         "optimiser": state,
         "batch": _batch(model, graph, recipe, options, width),
     }
+    if model.by_paths:
+        lasting["paths"] = PATHS * len(graph.train)
     passing = {"checkpoint": COPIES * (tables + state)}
     if recipe.validate_every:
         passing["best tables"] = (1 + COPIES) * tables
@@ -82,6 +86,8 @@ def _batch(model: Model, graph: KnowledgeGraph, recipe: Recipe, options: Options
         shared = sum(map(prod, model.shared_tables().values()))
         return min(model.num_entities, ends) * of_entity + min(model.num_relations, positives) * of_relation + shared
 
+    if model.by_paths:
+        return 8 * model.num_relations * model.dim * width + 2 * 8 * len(graph.train)
     if recipe.shared_negatives:
         ends = 2 * positives + negatives
         pairs = 2 * positives * negatives * (1 if model.products else model.dim)

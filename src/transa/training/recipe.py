@@ -31,7 +31,7 @@ class Recipe(BaseModel):
     # ------------------------------------------------------------------ the model
     model: str = Field("transa", description="The model; `transa models` lists them.")
     dim: Count = Field(50, description="Dimension k of the vectors.")
-    norm: Literal[1, 2] = Field(1, description="L1 or L2 (transe, transm, transh, transr, ctransr, se).")
+    norm: Literal[1, 2] = Field(1, description="L1 or L2 (transe, transm, transh, transr, ctransr, ptranse, se).")
     squared: bool = Field(False, description="Score with the square of the L2 norm (transe, transm).")
     metric: Literal["full", "lowrank", "diagonal", "signed"] = Field(
         "full", description="How TransA stores W_r; a signed one is diagonal and may be negative."
@@ -61,6 +61,25 @@ class Recipe(BaseModel):
     cluster_pull: NotNegative = Field(
         0.001, description="alpha: how strongly these are pulled towards the relation's own vector."
     )
+    weighted: bool = Field(
+        False, description="Weigh squared residuals with a diagonal metric of the relation (ptranse)."
+    )
+    composition: Literal["add", "mul", "rnn"] = Field(
+        "add", description="How a path of relations becomes a vector (ptranse)."
+    )
+    reranked: Whole = Field(
+        500, description="How many of the best entities are ranked again with their paths (ptranse)."
+    )
+    path_weight: NotNegative = Field(1.0, description="What the paths are multiplied with in the score (ptranse).")
+    path_bonus: NotNegative = Field(
+        10.0, description="What a path adds if its vector is that of the relation; its distance from it is taken away."
+    )
+    path_relevance: bool = Field(True, description="Whether the score multiplies a path with P(r | p) (ptranse).")
+    path_pooling: Literal["mean", "best"] = Field(
+        "mean", description="Whether the score takes the mean of all paths by reliability, or the best one (ptranse)."
+    )
+    inverse_paths: bool = Field(True, description="Whether paths from tail to head count for the inverse (ptranse).")
+    own_paths: bool = Field(False, description="Whether a triple counts as a path of itself (ptranse).")
     init_range: Positive | None = Field(
         None, description="Vectors start uniform in [-init_range, init_range]; by default 6 / sqrt(dim)."
     )
@@ -122,6 +141,17 @@ class Recipe(BaseModel):
     candidates: Literal["all", "typed"] = Field(
         "all", description="Entities that may replace it: all, or those seen on that side of the relation."
     )
+    relation_negatives: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.5, description="Share of the negatives that replace the relation (ptranse)."
+    )
+    path_margin: float = Field(2.0, description="Margin of the loss of paths (ptranse).")
+    path_limit: Annotated[float, Field(ge=0.001, lt=1)] = Field(
+        0.01,
+        description="The least reliability of a path that is trained, as a share of all paths of the pair (ptranse).",
+    )
+    path_samples: Whole = Field(
+        0, description="Paths drawn for each triple in an epoch, by reliability and P(r | p); 0: all count (ptranse)."
+    )
     shared_negatives: bool = Field(
         False,
         description="Draw the same negatives for all positives of a batch, on both sides (or for tails alone); "
@@ -171,7 +201,7 @@ class Recipe(BaseModel):
     )
     solver: Literal["gradient", "als", "mining"] = Field(
         "gradient",
-        description="Train by gradient, by alternating least squares (rescal), or by mining rules (rules, with_rules).",
+        description="Train by gradient, by alternating least squares (rescal), or by mining rules (rules).",
     )
 
     # ------------------------------------------------------------------ rules
@@ -248,6 +278,12 @@ class Recipe(BaseModel):
             raise ValueError(f"model: unknown model {quote(self.model)}{suggest(self.model, MODELS)}")
         if self.solver not in MODELS[self.model].solvers:
             raise ValueError(f"solver: {self.model} is not trained by {self.solver!r}")
+        if MODELS[self.model].by_paths:
+            for field, usual in (("directional", False), ("shared_negatives", False), ("candidates", "all")):
+                if getattr(self, field) != usual:
+                    raise ValueError(f"{field}: {self.model} has its own way to draw negatives; expected {usual!r}")
+            if self.negatives == "all":
+                raise ValueError(f"negatives: {self.model} draws them; expected a number")
         if self.warm_epochs and not MODELS[self.model].from_transe:
             raise ValueError(f"warm_epochs: {self.model} does not start from a TransE")
         if self.metric_scale == "lambda" and self.has_metric and not self.metric_penalty:
@@ -279,6 +315,8 @@ class Recipe(BaseModel):
                 raise ValueError(f"{field}: expected negatives 'all'")
         if self.with_rules and not MODELS[self.model].has_vectors:
             raise ValueError(f"with_rules: {self.model} has nothing but rules")
+        if self.with_rules and MODELS[self.model].by_paths:
+            raise ValueError(f"with_rules: {self.model} ranks in two stages, which rules do not join")
         if self.patience and not self.validate_every:
             raise ValueError("patience: early stopping needs validate_every above 0")
         return self

@@ -26,6 +26,15 @@ class Settings(TypedDict, total=False):
     radius: float
     clusters: int
     cluster_pull: float
+    weighted: bool
+    composition: Literal["add", "mul", "rnn"]
+    reranked: int
+    path_weight: float
+    path_bonus: float
+    path_relevance: bool
+    path_pooling: Literal["mean", "best"]
+    inverse_paths: bool
+    own_paths: bool
     init_range: float | None
     precision: Literal["float32", "float64"]
     loop_limit: float
@@ -44,6 +53,10 @@ class Settings(TypedDict, total=False):
     cubic_penalty: float
     sampling: Literal["bern", "uniform", "tail"]
     candidates: Literal["all", "typed"]
+    relation_negatives: float
+    path_margin: float
+    path_limit: float
+    path_samples: int
     shared_negatives: bool
     penalty: float
     penalty_rows: Literal["touched", "all"]

@@ -318,6 +318,8 @@ class RunFolder:
                     raise InputError(f"{name} holds NaN or infinity")
         except InputError as error:
             raise InputError(str(error), path=self.path / "weights.safetensors") from None
+        if model.by_paths:
+            model.bind(self.graph())
         return model
 
     def _check_finished(self) -> None:

@@ -30,8 +30,9 @@ def table_settings(model: Model, recipe: Recipe) -> dict[str, TableSettings]:
     for name in model.shapes():
         if name in model.fixed:
             continue
-        if name.endswith(".vector"):
-            settings[name] = TableSettings(optimizer, recipe.learning_rate, penalty, CONSTRAINTS[norms[name]])
+        if name.endswith("vector"):
+            constraint = CONSTRAINTS[norms.get(name, recipe.relation_norm)]
+            settings[name] = TableSettings(optimizer, recipe.learning_rate, penalty, constraint)
         elif name != "relation.metric":
             constraint = CONSTRAINTS[norms.get(name, "free")]
             settings[name] = TableSettings(optimizer, table_learning_rate, recipe.table_penalty, constraint)
@@ -47,5 +48,5 @@ def decay_all(model: Model, recipe: Recipe, settings: dict[str, TableSettings], 
     """Take one step against C * |row|^2 on every vector after an epoch, if the recipe applies C to all rows."""
     if recipe.penalty_rows == "all" and recipe.penalty:
         for name, table in model.tensors().items():
-            if name.endswith(".vector"):
+            if name.endswith("vector"):
                 table.mul_(1 - 2 * recipe.penalty * settings[name].learning_rate * learning_rate_factor)
