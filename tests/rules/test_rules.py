@@ -16,7 +16,7 @@ from transa.evaluation import link_prediction
 from transa.models import build
 from transa.rules import Evidence, Mining, RuleSet, mine, read_rules, write_rules
 
-EVERYTHING = {"confidence": 0.0, "constant_confidence": 0.0, "for_constant": 10**6}
+EVERYTHING = {"confidence": 0.0, "constant_confidence": 0.0, "for_constant": 10**6, "for_relation": 10**6}
 
 
 def random_graph(seed: int, entities: int = 9, relations: int = 3, triples: int = 40) -> KnowledgeGraph:
@@ -65,7 +65,10 @@ def test_threads_change_nothing_and_limits_leave_out_what_is_below_them() -> Non
     assert len(chains)
     assert chains.support.min() >= 3
     assert chains.confidence.min() >= 0.2
-    few = mine(graph, Mining(for_constant=2)).rules
+    few = mine(graph, Mining(for_constant=2, for_relation=3)).rules
+    best = few.take(few.constant < 0)
+    assert np.bincount(best.head).max() == 3
+    assert best.confidence[best.head == 0].min() >= np.sort(one.confidence[(one.constant < 0) & (one.head == 0)])[-3]
     of_constant = few.take(few.constant >= 0)
     places = of_constant.head * len(graph.entities) + of_constant.constant
     assert np.unique(places, return_counts=True)[1].max() == 2

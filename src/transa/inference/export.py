@@ -109,7 +109,6 @@ def _write_npz(trained: Trained, file: BinaryIO) -> None:
 def _words(trained: Trained, path: Path) -> list[str]:
     """Return the keys of the entities with ``_`` in the place of white space."""
     trained.model.need_vectors("export")
-    trained.model.need_vectors("export")
     words: dict[str, str] = {}
     for key in trained.graph.entities:
         word = _SPACE.sub("_", key)

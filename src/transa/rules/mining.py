@@ -40,8 +40,8 @@ class Mining:
         What a rule without constants must have at least.
     constant_support, constant_confidence
         The same for one with a constant.
-    for_constant
-        How many rules a constant has at most, the most confident ones.
+    for_relation, for_constant
+        How many rules without constants a relation has at most, and how many rules a constant has: the most confident ones.
     discount
         What the size of a body is increased by in confidences.
     walks
@@ -58,6 +58,7 @@ class Mining:
     confidence: float = 0.001
     constant_support: int = 2
     constant_confidence: float = 0.05
+    for_relation: int = 1000
     for_constant: int = 100
     discount: float = DISCOUNT
     walks: float = 1e9
@@ -65,7 +66,7 @@ class Mining:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("support", "constant_support", "for_constant"):
+        for name in ("support", "constant_support", "for_relation", "for_constant"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name}: expected at least 1, found {getattr(self, name)}")
         for name in ("confidence", "constant_confidence", "discount"):
@@ -153,7 +154,18 @@ def mine(
     deadline = None if mining.minutes is None else started + 60 * mining.minutes
     found = list(_run(tasks, threads, deadline, callback))
     rules = RuleSet.of(np.concatenate(found) if found else np.empty((0, 9), np.int64), mining.discount)
+    rules = rules.take(_best_of_relations(rules, mining.for_relation))
     return Mined(rules, length, len(found), len(tasks), sampled, time.monotonic() - started)
+
+
+def _best_of_relations(rules: RuleSet, most: int) -> npt.NDArray[np.bool_]:
+    """Tell which rules are kept: of those without constants, the most confident ones of each relation."""
+    kept = np.ones(len(rules), bool)
+    chains = np.flatnonzero(rules.constant < 0)
+    order = chains[np.lexsort((-rules.support[chains], -rules.confidence[chains], rules.head[chains]))]
+    place = np.arange(len(order)) - np.searchsorted(rules.head[order], rules.head[order])
+    kept[order[place >= most]] = False
+    return kept
 
 
 class Walks:
