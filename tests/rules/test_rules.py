@@ -86,8 +86,8 @@ def test_more_walks_than_are_counted_are_drawn_by_the_seed() -> None:
 
 def test_when_time_is_up_the_rules_so_far_are_there() -> None:
     graph = transa.load("nations")
-    whole = mine(graph)
-    part = mine(graph, Mining(minutes=1e-9))
+    whole = mine(graph, Mining(**EVERYTHING))
+    part = mine(graph, Mining(minutes=1e-9, **EVERYTHING))
     assert whole.done == whole.tasks > part.done > 0
     known, some = (
         set(map(tuple, np.column_stack([m.rules.head, m.rules.body, m.rules.constant]).tolist())) for m in (whole, part)

@@ -95,6 +95,7 @@ def parameter_table(trained: Trained) -> pa.Table:
 
 
 def _write_npz(trained: Trained, file: BinaryIO) -> None:
+    trained.model.need_vectors("export")
     arrays = {name: table.detach().cpu().numpy() for name, table in trained.model.tensors().items()}
     keys = {
         name: np.array(vocabulary.keys.to_pylist(), dtype=np.str_)
