@@ -34,6 +34,7 @@ PAGES = {
     "docs/design.md": (),
     "docs/evaluation.md": ("runs/wn11", "runs/wn18"),
     "docs/reproduction.md": (),
+    "docs/rules.md": (),
     "docs/tutorial.md": (),
 }
 #: How the commands begin that are not run, and why.
