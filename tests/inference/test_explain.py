@@ -70,7 +70,7 @@ def test_every_model_can_be_explained(name: str) -> None:
     assert report["head"] == "e1" and len(report["dimensions"]) == 4 * both_ways
     assert (found.without is not None) == (name in ("transa", "adaptive_metric"))
     assert 1 <= found.tail_rank.filtered <= found.tail_rank.raw <= 8
-    assert found.frame().num_rows == 4
+    assert found.frame().num_rows == 4 * both_ways
 
 
 def test_an_explanation_knows_ranks_support_and_similar_entities() -> None:
