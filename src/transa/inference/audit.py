@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,8 +25,8 @@ from transa.inference.consistent import (
     check_limits,
     constraints_of,
     described,
-    rival_columns,
     rival_of,
+    rows_with_rivals,
 )
 from transa.inference.plausibility import FITTING, Standing, standing_of, weights_of
 from transa.inference.programme import Floats, solve
@@ -103,11 +103,7 @@ class Audit(Results[Doubt]):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return plain values."""
-        found = []
-        for each in self.doubts:
-            values = asdict(each) | rival_columns(each.rival)
-            found.append({name: values[name] for name in SCHEMA.names})
-        return found
+        return rows_with_rivals(self.doubts, SCHEMA)
 
     def table(self, *, full: bool = False) -> Table:
         """Return the facts as people read them; `full` shows IRIs in full."""

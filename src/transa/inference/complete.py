@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,8 +23,8 @@ from transa.inference.consistent import (
     check_limits,
     constraints_of,
     described,
-    rival_columns,
     rival_of,
+    rows_with_rivals,
     shown,
 )
 from transa.inference.discover import Kept, new_facts
@@ -98,11 +98,7 @@ class Completion(Results[NewFact]):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return plain values."""
-        found = []
-        for each in self.facts:
-            values = asdict(each) | rival_columns(each.rival)
-            found.append({name: values[name] for name in SCHEMA.names})
-        return found
+        return rows_with_rivals(self.facts, SCHEMA)
 
     def table(self, *, full: bool = False) -> Table:
         """Return the facts as people read them; `full` shows IRIs in full."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -164,3 +166,12 @@ def described(trained: Trained, reason: Reason) -> str:
         return f"{reason.kind}: {name}" if reason.kind != "type" else f"type: an argument of {name}"
     head = called(relations[reason.rule.head], relations.name(reason.rule.head))
     return f"{name} implies {head}{' inverted' if reason.rule.inverse else ''}"
+
+
+def rows_with_rivals(facts: Sequence[Any], schema: pa.Schema) -> list[dict[str, Any]]:
+    """Return facts that may have a rival as plain values, in the columns of a schema."""
+    found = []
+    for each in facts:
+        values = asdict(each) | rival_columns(each.rival)
+        found.append({name: values[name] for name in schema.names})
+    return found
