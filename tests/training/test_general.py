@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,21 +79,27 @@ def test_the_best_trial_is_trained_in_full() -> None:
 
 
 @pytest.mark.slow
-def test_with_time_left_settings_of_the_best_are_varied_one_by_one() -> None:
+def test_with_time_left_the_best_is_trained_longer_and_its_settings_are_varied_one_by_one() -> None:
     trials: list[Trial] = []
     recipe = general_recipe("transa", NATIONS, {"dim": 8}, minutes=60, callback=trials.append)
-    base, varied = trials[:3], trials[3:]
-    first = max(base, key=lambda trial: trial.score)
+    base, longer = trials[:3], [trial for trial in trials if trial.name.endswith("epochs")]
+    varied = trials[3 + len(longer) :]
+    way = max(base, key=lambda trial: trial.score)
+    assert [trial.epochs for trial in longer] == [way.epochs * 2 ** (i + 1) for i in range(len(longer))]
+    assert all(trial.recipe == way.recipe for trial in longer)
+    scores = [way.score, *(trial.score for trial in longer)]
+    assert all(one < two for one, two in itertools.pairwise(scores[:-1]))  # only the last may have done worse
+    before = max([way, *longer], key=lambda trial: trial.score)
     assert len(varied) > 3
-    assert all(trial.name.startswith(f"{first.name}, ") and trial.epochs == first.epochs for trial in varied)
+    assert all(trial.epochs == before.epochs for trial in varied)
     assert all(trial.recipe.dim == 8 for trial in trials)  # what is given is not varied
-    before = first
     for trial in varied:
         field = trial.name.split()[1]
         others = trial.recipe.model_dump(exclude={field})
         assert others == before.recipe.model_dump(exclude={field})
         before = max(before, trial, key=lambda one: one.score)
     assert recipe.dropout == before.recipe.dropout
+    assert recipe.epochs == before.epochs if scores[-1] <= scores[-2] else recipe.epochs >= before.epochs
 
 
 @pytest.mark.slow
