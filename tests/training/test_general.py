@@ -71,15 +71,32 @@ def test_the_best_trial_is_trained_in_full() -> None:
     recipe = general_recipe("transa", NATIONS, {"dim": 8, "seed": 3}, minutes=0.05, callback=trials.append)
     best = max(trials, key=lambda trial: trial.score)
     assert len({trial.name for trial in trials}) == len(trials) > 1
-    changed = {"epochs", "validate_every", "patience"}
+    changed = {"epochs", "validate_every", "patience", "with_rules", "rule_minutes"}
     assert recipe.model_dump(exclude=changed) == best.recipe.model_dump(exclude=changed)
     assert (recipe.dim, recipe.seed) == (8, 3)
     assert recipe.epochs >= 1
     assert recipe.validate_every
+    assert recipe.with_rules
+    assert recipe.rule_minutes is not None
+    assert recipe.rule_minutes < 0.05
 
 
 @pytest.mark.slow
-def test_with_time_left_the_best_is_trained_longer_and_its_settings_are_varied_one_by_one() -> None:
+def test_rules_are_left_out_where_the_user_says_so_or_nothing_tells_how_much_they_should_count() -> None:
+    few = {"dim": 8}
+    labelled = replace(NATIONS, valid_labels=np.where(np.arange(len(NATIONS.valid)) % 2, 1, -1))
+    unsplit = replace(NATIONS, valid=NATIONS.valid[:0])
+    assert not general_recipe("transa", NATIONS, few | {"with_rules": False}, minutes=0.01).with_rules
+    assert not general_recipe("transa", labelled, few, minutes=0.01).with_rules
+    assert not general_recipe("transa", unsplit, few, minutes=0.01).with_rules
+
+
+@pytest.mark.slow
+def test_with_time_left_the_best_is_trained_longer_and_its_settings_are_varied_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("transa.training.general.TRIAL_EPOCHS", 2)
+    monkeypatch.setattr("transa.training.general.EPOCHS", 8)
     trials: list[Trial] = []
     recipe = general_recipe("transa", NATIONS, {"dim": 8}, minutes=60, callback=trials.append)
     base, longer = trials[:3], [trial for trial in trials if trial.name.endswith("epochs")]

@@ -3,8 +3,8 @@
 Which training suits a graph cannot be seen from outside: a softmax over entities with free vectors learns most where entities have many
 facts, one with vectors of norm 1 where they have few, and self-adversarial negatives in between. So each is tried for a moment. The
 best is then tried with twice the epochs, as long as that helps. Where time is left, further settings are varied one after another. What
-does best on the validation split is trained in full. Where the graph has no validation triples, the trials hold out some training
-triples.
+does best on the validation split is trained in full, and rules are mined beside it. Where the graph has no validation triples, the
+trials hold out some training triples, and there are no rules, since nothing tells how much they should count.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from transa.training.trainer import Trainer
 MINUTES = 10.0
 #: The shares of this time that the first trials may take, and all trials.
 FIRST_SHARE, TRIAL_SHARE = 0.3, 0.5
+#: The share that mining rules may take.
+RULE_SHARE = 0.1
 #: Epochs of a first trial, and of any training, at most.
 TRIAL_EPOCHS, EPOCHS = 20, 320
 #: The dimension of trials on graphs that are too large for trials with the dimension of the way of training.
@@ -115,7 +117,13 @@ def general_recipe(
         for value in choices:
             if field not in given and search.affords(2):
                 search.vary(f"{way}, {field} {value}", {field: value}, search.best.epochs)
-    return _in_full(search.best, dim, rising, graph, 60 * minutes - search.spent, given)
+    best = _in_full(search.best, dim, rising, 60 * minutes * (1 - RULE_SHARE) - search.spent)
+    added: dict[str, Any] = {}
+    if len(graph.valid):
+        added["validate_every"] = max(1, best.epochs // VALIDATIONS)
+        if graph.valid_labels is None:  # rules are weighed by the ranks of answers, which tell little of thresholds
+            added |= {"with_rules": True, "rule_minutes": RULE_SHARE * minutes}
+    return recipe_from(best.model_dump() | added | dict(given))
 
 
 class _Search:
@@ -165,14 +173,8 @@ class _Search:
 
     def _train(self, recipe: Recipe, epochs: int) -> Trainer:
         """Train for some epochs, and score the model after the last."""
-        short = {
-            "epochs": epochs,
-            "validate_every": epochs,
-            "validate_sample": 1000,
-            "patience": 0,
-            "with_rules": False,
-        }
-        trainer = Trainer(self.graph, recipe_from(recipe.model_dump() | short), self.options)
+        short = {"epochs": epochs, "validate_every": epochs, "validate_sample": 1000, "patience": 0}
+        trainer = Trainer(self.graph, recipe_from(recipe.model_dump() | short | {"with_rules": False}), self.options)
         trainer.fit()
         return trainer
 
@@ -253,9 +255,7 @@ def _trial(name: str, recipe: Recipe, done: Trainer) -> Trial:
     return Trial(name, recipe, done.epoch, float(done.best or 0.0), done.seconds / done.epoch, done.seconds)
 
 
-def _in_full(
-    trial: Trial, dim: int, rising: bool, graph: KnowledgeGraph, left: float, given: Mapping[str, Any]
-) -> Recipe:
+def _in_full(trial: Trial, dim: int, rising: bool, left: float) -> Recipe:
     """Return the recipe of a trial with the epochs that fit the time left, the best of which on valid is kept.
 
     Unless twice the epochs were found to do worse (then `rising` is False), there are as many as time allows. Training does not stop
@@ -263,11 +263,10 @@ def _in_full(
     want of time, training has that dimension, provided that there is time for half as many epochs as in the trial.
     """
     seconds = max(trial.seconds, 1e-9)
-    values: dict[str, Any] = {}
     longer = seconds * dim / trial.recipe.dim
     if trial.recipe.dim < dim and 2 * left / longer >= trial.epochs:
-        values["dim"], seconds = dim, longer
-    values["epochs"] = epochs = int(np.clip(left / seconds, 1, EPOCHS if rising else trial.epochs))
-    if len(graph.valid):
-        values["validate_every"] = max(1, epochs // VALIDATIONS)
-    return recipe_from(trial.recipe.model_dump() | values | dict(given))
+        seconds = longer
+    else:
+        dim = trial.recipe.dim
+    epochs = int(np.clip(left / seconds, 1, EPOCHS if rising else trial.epochs))
+    return recipe_from(trial.recipe.model_dump() | {"dim": dim, "epochs": epochs})
