@@ -20,8 +20,8 @@ RIDGE = 1.0
 #: Keeps chances a rounding error below 1.
 EXACT = 1 - 1e-12
 
-#: How many steps a curve has at least, true rows in each, and how much log-odds still rise where it is level, which keeps their order.
-STEPS, STEP, TILT = 5, 100, 1e-3
+#: How many true rows a piece of a curve has at least, and how much log-odds still rise where it is level, which keeps their order.
+ENOUGH, TILT = 100, 1e-3
 
 #: Parts of the cross-validation.
 FOLDS = 4
@@ -38,8 +38,7 @@ class Logistic:
     offsets
         By group; a group without one has 0.
     curve
-        Log-odds and what they become, both rising: what the rows left out in cross-validation say of them. Empty if they are few, or
-        if log-odds fit rows left out better as they are.
+        Log-odds and what they become, both rising: what the rows left out in cross-validation say of them. Empty if they are few.
     """
 
     level: float
@@ -97,8 +96,7 @@ class Logistic:
         offsets = _offsets(scaled @ fitted, targets, rows_weights, groups, strength, int(groups.max()), found)
         weights = fitted[1:] / deviation
         present = np.unique(groups).tolist() if strength < STRENGTHS[0] else []
-        left_out = (apart[strength], labels, rows_weights, found)
-        curve = _curve(*left_out) if _bent_loss(*left_out, part) < losses[strength] else ()
+        curve = _curve(apart[strength], labels, rows_weights, found)
         return cls(
             float(fitted[0] - weights @ centre),
             tuple(weights.tolist()),
@@ -110,7 +108,12 @@ class Logistic:
         """Return the log-odds of each row."""
         offsets = np.array([self.offsets.get(group, 0.0) for group in groups.tolist()], float)
         found: Values = columns @ np.array(self.weights) + self.level + offsets
-        return _bent(found, self.curve)
+        if not self.curve:
+            return found
+        places, values = np.array(self.curve).T
+        below = np.minimum(found - places[0], 0)  # under the curve, log-odds fall as before
+        bent: Values = np.interp(found, places, values) + below + TILT * found
+        return bent
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -146,44 +149,27 @@ def _slopes(logits: Values, targets: Values, weights: Values, found: float) -> t
     return weights * (said - targets) * left, weights * said * (1 - chances) * left
 
 
-def _bent(logits: Values, curve: tuple[tuple[float, float], ...]) -> Values:
-    """Return what log-odds become by a curve."""
-    if not curve:
-        return logits
-    places, values = np.array(curve).T
-    below = np.minimum(logits - places[0], 0)  # under the curve, log-odds fall as before
-    bent: Values = np.interp(logits, places, values) + below + TILT * logits
-    return bent
-
-
-def _bent_loss(
-    logits: Values, labels: npt.NDArray[np.bool_], weights: Values, found: float, part: npt.NDArray[np.int64]
-) -> float:
-    """Return the cross-entropy of rows that are left out part by part, if the others give a curve."""
-    total = 0.0
-    for fold in np.unique(part).tolist():
-        kept, left = part != fold, part == fold
-        curve = _curve(logits[kept], labels[kept], weights[kept], found) if kept.any() else ()
-        total += _loss(_bent(logits[left], curve), labels[left].astype(np.float64), weights[left], found)
-    return total
-
-
 def _curve(
     logits: Values, labels: npt.NDArray[np.bool_], weights: Values, found: float
 ) -> tuple[tuple[float, float], ...]:
-    """Return which log-odds fit rows that were left out: the rising steps nearest to their labels, with `STEP` true rows in each."""
-    from scipy.optimize import isotonic_regression
-    from scipy.special import logit
+    """Return which log-odds fit rows that were left out: straight pieces, drawn towards the log-odds as they are.
 
-    order = np.argsort(logits, kind="stable")
-    step = (np.cumsum(labels[order]) - labels[order]) // STEP
-    step = np.minimum(step, max(int(labels.sum()) // STEP - 1, 0))  # what is left over joins the last
-    sizes = np.bincount(step, weights[order])
-    if len(sizes) < STEPS or not sizes.all():
+    The highest log-odds are those of answers that people look at. So the `ENOUGH` true rows with the highest ones share one value, and
+    pieces hold as many true rows next to them, then twice as many, and so on.
+    """
+    true = int(labels.sum())
+    counts = [ENOUGH << place for place in range(true.bit_length()) if ENOUGH << place < true]
+    if len(counts) < 2:
         return ()
-    places = np.bincount(step, weights[order] * logits[order]) / sizes
-    shares = isotonic_regression(np.bincount(step, (weights * labels)[order]) / sizes, weights=sizes).x
-    values = logit(np.clip(shares / found, 1e-6, 1 - 1e-3))
+    knots = np.unique(np.quantile(logits[labels], 1 - np.array(counts) / true))
+    bounded, unit = np.minimum(logits, knots[-1]), max(float(logits.std()), 1e-9)
+
+    def columns(at: Values) -> Values:
+        return np.column_stack([np.ones(len(at)), at / unit, *(np.maximum(at - knot, 0) / unit for knot in knots[:-1])])
+
+    fitted = _weights(columns(bounded), _smoothed(labels, weights), weights, found, bounded)
+    places = np.concatenate([[logits.min()], knots])
+    values = np.maximum.accumulate(places + columns(places) @ fitted)
     return tuple(zip(places.tolist(), values.tolist(), strict=True))
 
 
@@ -192,22 +178,27 @@ def _smoothed(labels: npt.NDArray[np.bool_], weights: Values) -> Values:
     return np.where(labels, (true + 1) / (true + 2), 1 / (false + 2))
 
 
-def _weights(columns: Values, targets: Values, weights: Values, found: float) -> Values:
-    """Return the weights of the first column, which is 1, and of the others, by Fisher scoring with steps that lower the loss."""
+def _weights(columns: Values, targets: Values, weights: Values, found: float, already: Values | None = None) -> Values:
+    """Return the weights of the first column, which is 1, and of the others, by Fisher scoring with steps that lower the loss.
+
+    `already` are log-odds to which the weighted columns are added.
+    """
     from scipy.special import logit
 
     penalty = np.full(columns.shape[1], RIDGE)
     penalty[0] = 1e-9
     fitted = np.zeros(columns.shape[1])
-    rate = float(targets @ weights / max(float(weights.sum()), 1e-12)) / found
-    fitted[0] = float(logit(np.clip(rate, 1e-9, 0.9)))
+    if already is None:
+        rate = float(targets @ weights / max(float(weights.sum()), 1e-12)) / found
+        fitted[0] = float(logit(np.clip(rate, 1e-9, 0.9)))
+        already = np.zeros(len(columns))
 
     def loss(at: Values) -> float:
-        return _loss(columns @ at, targets, weights, found) + float(penalty @ at**2) / 2
+        return _loss(already + columns @ at, targets, weights, found) + float(penalty @ at**2) / 2
 
     current = loss(fitted)
     for _ in range(100):
-        slopes, bends = _slopes(columns @ fitted, targets, weights, found)
+        slopes, bends = _slopes(already + columns @ fitted, targets, weights, found)
         gradient = columns.T @ slopes + penalty * fitted
         step = np.linalg.solve((columns * bends[:, None]).T @ columns + np.diag(penalty), gradient)
         length, promised = 1.0, float(gradient @ step)
