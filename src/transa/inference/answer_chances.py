@@ -95,9 +95,9 @@ class AnswerChances:
 
     def probability(self, candidates: Candidates) -> list[float | None]:
         """Return the probability of each answer, never 0 or 1."""
-        from scipy.special import expit
-
-        found = np.clip(expit(self.logits(candidates)), EDGE, 1 - EDGE)
+        with np.errstate(over="ignore"):  # the odds may be too long for a number; scipy's function takes a while to load
+            chances = 1 / (1 + np.exp(-self.logits(candidates)))
+        found = np.clip(chances, EDGE, 1 - EDGE)
         return [None if np.isnan(each) else each for each in found.tolist()]
 
     def to_dict(self) -> dict[str, Any]:
