@@ -241,6 +241,7 @@ class Estimator:
         chunk: int | None = None,
         callback: Callable[[int], None] | None = None,
         loop_prior: bool = True,
+        rules: bool = False,
     ) -> Evaluation:
         """Rank the head and the tail of each true triple of a split among all entities.
 
@@ -249,7 +250,7 @@ class Estimator:
         graph
             By default the graph that the model was trained on. Entities and relations of any other are found by their keys, and
             the model must know all that stand in its triples.
-        split, known, limit, seed, chunk, callback, loop_prior
+        split, known, limit, seed, chunk, callback, loop_prior, rules
             See `transa.evaluation.evaluate`.
         """
         chosen = self.graph_ if graph is None else self.trained_.aligned(graph)
@@ -263,6 +264,7 @@ class Estimator:
             chunk=chunk,
             callback=callback,
             loop_prior=loop_prior,
+            rules=rules,
         )
 
     def classify(

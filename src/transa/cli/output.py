@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: How many rows that were left out are shown.
 SKIPPED = 10
+#: What a command says before it waits for the compiler.
+COMPILING = "first use on this machine: compiling kernels, which takes up to a minute and is kept for the next time"
 
 
 def emit_json(value: dict[str, Any]) -> None:
@@ -58,6 +60,8 @@ def note_compiling(kernel: str, model: Model, queries: int | None = None) -> Non
     """
     from transa.evaluation.ranking import are_few, has_compiled_ranking
 
+    if model.evidence is not None or not model.has_vectors:
+        note_compiling_rules()
     if queries is not None and are_few(queries, model):
         return
     from transa.kernels.cache import is_compiled
@@ -65,7 +69,15 @@ def note_compiling(kernel: str, model: Model, queries: int | None = None) -> Non
     named = model.kernel()
     used = named is not None and (kernel == "gradient_phase" or has_compiled_ranking(model))
     if used and named is not None and not is_compiled(kernel, named.score):
-        note("first use on this machine: compiling kernels, which takes up to a minute and is kept for the next time")
+        note(COMPILING)
+
+
+def note_compiling_rules() -> None:
+    """Say that the kernels of rules are being compiled, if they are used for the first time on this machine."""
+    from transa.kernels.cache import are_rules_compiled
+
+    if not are_rules_compiled():
+        note(COMPILING)
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], *, full: bool = False) -> None:

@@ -140,19 +140,20 @@ def _fired(index, tables, x, step):
                     size += 1
         else:
             size = number
-        for row in range(index.first[x], index.first[x + 1]):
+        last = index.first[x + 1] if len(tables.body_steps) else index.first[x]  # without such rules, none is looked for
+        for row in range(index.first[x], last):
             start, stop = index.starts[row], index.starts[row + 1]
             for at in range(start - 1, stop):
                 body = rows + index.steps[row] if at < start else index.back[at]
-                rule, last = tables.body_first[body], tables.body_first[body + 1]
-                low, high = rule, last
+                low, end = tables.body_first[body], tables.body_first[body + 1]
+                high = end
                 while low < high:
                     middle = (low + high) >> 1
                     if tables.body_steps[middle] < step:
                         low = middle + 1
                     else:
                         high = middle
-                while low < last and tables.body_steps[low] == step:
+                while low < end and tables.body_steps[low] == step:
                     if fill:
                         weights[size], kinds[size], places[size] = tables.body_weights[low], 1, low
                     size += 1

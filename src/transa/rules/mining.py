@@ -103,6 +103,11 @@ class Mined:
     sampled: int
     seconds: float
 
+    @property
+    def complete(self) -> bool:
+        """Whether all that there is was counted."""
+        return self.done == self.tasks and not self.sampled
+
 
 def mine(
     graph: KnowledgeGraph,
