@@ -199,17 +199,8 @@ def loose_entities(graph: KnowledgeGraph, old: int, before: tuple[int, ...] = ()
 
 
 def _appended(vocabulary: Vocabulary, new: list[str], table: TripleTable) -> Vocabulary:
-    """Return a vocabulary with new keys, and the names and descriptions that a table has for them."""
-    more = Vocabulary(new).described(table.names, table.descriptions)
-    columns = [
-        None if old is None and added is None else [*_texts(old, vocabulary), *_texts(added, more)]
-        for old, added in ((vocabulary.names, more.names), (vocabulary.descriptions, more.descriptions))
-    ]
-    return Vocabulary([*vocabulary, *more], *columns)
-
-
-def _texts(column: pa.Array | None, vocabulary: Vocabulary) -> list[str | None]:
-    return [None] * len(vocabulary) if column is None else column.to_pylist()
+    """Return a vocabulary with new keys, and the names, descriptions and types that a table has for them."""
+    return vocabulary.followed_by(Vocabulary(new).described(table.names, table.descriptions).typed(types=table.types))
 
 
 def _refine(
