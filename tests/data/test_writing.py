@@ -435,7 +435,7 @@ def test_a_file_is_replaced_only_on_request(tmp_path):
 def test_a_failed_write_leaves_the_old_folder_and_nothing_else(tmp_path, monkeypatch, kind, failure):
     write(GRAPH, tmp_path / "graph", format=kind)
 
-    def fail(*arguments):
+    def fail(*arguments, **options):
         (arguments[-1] / "train.tsv").write_text("half")
         raise failure
 

@@ -40,7 +40,7 @@ def described(graph: KnowledgeGraph, folder: Path) -> KnowledgeGraph:
     """Return a graph with the names, descriptions and types that the side files of a folder give."""
     vocabularies = []
     for kind, vocabulary in (("entity", graph.entities), ("relation", graph.relations)):
-        texts = [_read_descriptions(folder / file) for file in DESCRIBED[kind]]
+        texts = [read_descriptions(folder / file) for file in DESCRIBED[kind]]
         vocabularies.append(vocabulary.described(*texts) if any(texts) else vocabulary)
     types = _read_types(folder / ENTITY_TYPES, ("an entity", "a type"))
     sides = _read_types(folder / RELATION_TYPES, ("a relation", "the type of its heads", "the type of its tails"))
@@ -114,7 +114,7 @@ def _write_list(graph: KnowledgeGraph, folder: Path) -> None:
     write_lines(folder / LISTED, alone)
 
 
-def _read_descriptions(path: Path) -> dict[str, str] | None:
+def read_descriptions(path: Path) -> dict[str, str] | None:
     """Read lines of a key, a tab and a text. Quotes are part of the text."""
     if not path.is_file():
         return None
