@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, Unpack
@@ -21,6 +21,7 @@ from transa.inference import (
     Completion,
     Explanation,
     Neighbours,
+    NewTexts,
     Question,
     Trained,
     answer,
@@ -34,6 +35,7 @@ from transa.inference import (
     neighbours,
 )
 from transa.inference.consistent import SECONDS, TRUST
+from transa.inference.texts import WORDS
 from transa.inference.trained import EXTENSION
 from transa.models import MODELS, Model
 from transa.training import Options, Progress, Recipe, RunFolder, Trainer, general_recipe, load_recipe, recipe_from
@@ -417,15 +419,26 @@ class Estimator:
 
     # ------------------------------------------------------------------ growing and keeping
 
-    def extend(self, triples: Any, *, steps: int = 100, refine: int = 0, seed: int = 0) -> Self:
+    def extend(
+        self,
+        triples: Any = None,
+        *,
+        texts: NewTexts | Mapping[str, str] | None = None,
+        steps: int = 100,
+        refine: int = 0,
+        seed: int = 0,
+    ) -> Self:
         """Return a new estimator that also knows these triples and their new entities; this one stays as it is.
 
         Parameters
         ----------
         triples, steps, refine, seed
             See `transa.inference.extend`.
+        texts
+            Texts of new entities by key, or a `transa.inference.NewTexts` that also says how they become vectors.
         """
-        found = extend(self.trained_, triples, steps=steps, refine=refine, seed=seed, options=self.options)
+        told = NewTexts(texts) if isinstance(texts, Mapping) else texts
+        found = extend(self.trained_, triples, texts=told, steps=steps, refine=refine, seed=seed, options=self.options)
         for note in found.notes:
             warnings.warn(note, TransaWarning, stacklevel=2)
         return self._fitted(found.trained)
@@ -439,8 +452,12 @@ class Estimator:
             folder.write_start(trained.graph, self.recipe_, source=None, engine=engine)
             folder.write_tensors("weights.safetensors", trained.model.tensors())
             folder.write_json("metrics.json", {"parameters": trained.model.parameters, "validation": None})
-            if trained.loose:
-                folder.write_json(EXTENSION, {"loose": [trained.graph.entities[each] for each in trained.loose]})
+            kept = {"loose": trained.loose, "told": trained.told}
+            if any(kept.values()):
+                named = {name: [trained.graph.entities[each] for each in ids] for name, ids in kept.items()}
+                folder.write_json(EXTENSION, named)
+            if trained.words is not None:
+                folder.write_tensors(WORDS, trained.words.tensors())
         finally:
             folder.close()
         return folder.path

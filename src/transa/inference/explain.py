@@ -23,6 +23,7 @@ from transa.inference.reasons import Against, Path, Similar, against, paths, sim
 from transa.inference.residual import Parts, Transformed, parts, transformed
 from transa.inference.results import Table
 from transa.inference.rule_reasons import RuleReason, rule_reasons
+from transa.inference.texts import WordEffect, word_effects
 from transa.inference.trained import Trained
 from transa.readable import one_line
 
@@ -100,6 +101,8 @@ class Explanation:
         How many entities there are.
     side
         Which side is asked for in `answers`, and by a directional model in `parts` and `transformed`.
+    words
+        Of an entity that was placed by its text, the words that speak for the triple.
     """
 
     triple: Checked
@@ -118,6 +121,7 @@ class Explanation:
     transformed: Transformed | None
     entities: int
     side: Side = "tail"
+    words: tuple[WordEffect, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -170,6 +174,7 @@ class Explanation:
             "paths": [{"text": str(each), **asdict(each)} for each in self.paths],
             "against": [asdict(each) for each in self.against],
             "rules": [{"text": str(each), **asdict(each)} for each in self.rules],
+            "words": [asdict(each) for each in self.words],
             "support": [asdict(each) for each in self.support],
             "head_rank": asdict(self.head_rank),
             "tail_rank": asdict(self.tail_rank),
@@ -224,6 +229,7 @@ def explain(trained: Trained, head: str, relation: str, tail: str, *, top: int =
         transformed=transformed(model, asked),
         entities=model.num_entities,
         side=side,
+        words=word_effects(trained, triple, side, top),
     )
 
 

@@ -36,7 +36,8 @@ def sentence_of(found: Explanation) -> str:
     doubted = triple.probability is not None and triple.probability < 0.5
     reasons = _reasons(found)
     if triple.note not in (None, FALSE):
-        return f"{fact} {held}, {said}: {triple.note}."
+        words = f"; {_words(found)}" if found.words else ""
+        return f"{fact} {held}, {said}: {triple.note}{words}."
     first, then = (_against(found), reasons) if doubted else (reasons, _against(found))
     if not first and not then:
         return f"{fact} {held}, {said}; no similar entity has this fact, and no short path leads from one to the other."
@@ -59,6 +60,7 @@ def _rank(found: Explanation) -> float:
 def _reasons(found: Explanation) -> list[str]:
     triple = found.triple
     reasons = [f"by a rule, {found.rules[0]}"] if found.rules else []
+    reasons += [_words(found)] if found.words else []
     single = {
         each.side for each in found.against
     }  # where there is one answer, another one is no reason, however similar
@@ -74,6 +76,12 @@ def _reasons(found: Explanation) -> list[str]:
     if found.paths and not found.rules and not (heads and tails):
         reasons.append(f"a path leads from one to the other, {found.paths[0]}")
     return reasons
+
+
+def _words(found: Explanation) -> str:
+    """Say which words of the texts speak for a triple."""
+    said = [f"“{each.word}”" for each in found.words[:NAMED]]
+    return f"{listed(said)} in the text {'speak' if len(said) > 1 else 'speaks'} for it"
 
 
 def _against(found: Explanation) -> list[str]:
@@ -113,6 +121,11 @@ def tables_of(found: Explanation, *, top: int, full: bool) -> list[Table]:
         ),
         _similar(f"Similar to {head}, with {relation} to {tail}", found.like_head, full),
         _similar(f"Similar to {tail}, to which {head} has {_noun(relation)}", found.like_tail, full),
+        Table(
+            f"Words that speak for {head} {relation} {tail}",
+            ("entity", "word", "the score is better by"),
+            tuple((each.entity, each.word, figure(each.effect)) for each in found.words),
+        ),
         Table(
             f"Paths from {head} to {tail}",
             ("steps", "path"),
