@@ -234,7 +234,11 @@ class RunFolder:
         try:
             lines = (upgrade(json.loads(line)) for line in read_small(self.place("log.jsonl")).splitlines())
             return [
-                (int(line["epoch"]), float(line["loss"]), None if (score := line["validation"]) is None else float(score))
+                (
+                    int(line["epoch"]),
+                    float(line["loss"]),
+                    None if (score := line["validation"]) is None else float(score),
+                )
                 for line in lines
             ]
         except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
