@@ -65,10 +65,10 @@ class Lookup:
         return names.view(np.uint32).reshape(len(names), LENGTH)
 
     def _alike(self, text: str) -> Ids:
-        """Return the ids whose name is spelled like a text: the fewest edits away, and those in no more than a third of its letters."""
+        """Return the ids whose name is the fewest edits away from a text, if these are no more than a third of its letters."""
         away = edits(text[:LENGTH], self._letters)
         nearest = int(away.min(initial=LENGTH))
-        return np.flatnonzero(away <= nearest + 1) if nearest <= max(1, len(text) // 3) else np.empty(0, np.int64)
+        return np.flatnonzero(away == nearest) if nearest <= max(1, (len(text) + 1) // 3) else np.empty(0, np.int64)
 
 
 def edits(text: str, names: npt.NDArray[np.uint32]) -> npt.NDArray[np.int16]:
