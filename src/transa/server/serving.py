@@ -64,7 +64,7 @@ def serve(runs: Runs, address: Address, limits: Limits | None = None, *, started
     limits = limits or Limits()
     local = is_loopback(address.host)
     app = make_app(runs, token=address.token, local=local, limits=limits, origins=address.origins)
-    listening = _listen(address)
+    listening = listen(address)
     port = listening.getsockname()[1]
     config = uvicorn.Config(
         app,
@@ -83,7 +83,8 @@ def serve(runs: Runs, address: Address, limits: Limits | None = None, *, started
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _listen(address: Address) -> socket.socket:
+def listen(address: Address) -> socket.socket:
+    """Return a socket that listens on an address."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 Found = TypeVar("Found")
@@ -59,21 +59,19 @@ class Lane:
         """
         self.check_free()
         self.inside += 1
-        loop = asyncio.get_running_loop()
-
-        def leave(_: Future[Found]) -> None:
-            loop.call_soon_threadsafe(self._leave)
-
         work = self._executor.submit(function, *values)
-        work.add_done_callback(leave)
+        done = asyncio.wrap_future(work)
+        done.add_done_callback(self._leave)
         try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(work)), seconds)
+            return await asyncio.wait_for(asyncio.shield(done), seconds)
         except TimeoutError:
             work.cancel()
             raise RefusedError(503, f"not done within {seconds:g} seconds; ask for less, or again", 5) from None
 
-    def _leave(self) -> None:
+    def _leave(self, done: asyncio.Future[Any]) -> None:
         self.inside -= 1
+        if not done.cancelled():
+            done.exception()  # is known by now, even if nobody waits for it any more
 
     def close(self) -> None:
         """Let the thread end after what it is doing."""
