@@ -95,7 +95,9 @@ class AnswerChances:
 
     def probability(self, candidates: Candidates) -> list[float | None]:
         """Return the probability of each answer, never 0 or 1."""
-        with np.errstate(over="ignore"):  # the odds may be too long for a number; scipy's function takes a while to load
+        with np.errstate(
+            over="ignore"
+        ):  # the odds may be too long for a number; scipy's function takes a while to load
             chances = 1 / (1 + np.exp(-self.logits(candidates)))
         found = np.clip(chances, EDGE, 1 - EDGE)
         return [None if np.isnan(each) else each for each in found.tolist()]

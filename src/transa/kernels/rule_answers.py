@@ -140,7 +140,9 @@ def _fired(index, tables, x, step):
                     size += 1
         else:
             size = number
-        last = index.first[x + 1] if len(tables.body_steps) else index.first[x]  # without such rules, none is looked for
+        last = (
+            index.first[x + 1] if len(tables.body_steps) else index.first[x]
+        )  # without such rules, none is looked for
         for row in range(index.first[x], last):
             start, stop = index.starts[row], index.starts[row + 1]
             for at in range(start - 1, stop):
