@@ -10,15 +10,23 @@ import typer
 
 from transa.choices import Split, Ties
 from transa.cli.options import IgnoreMemory, Json, Largest, Limit, NoLoopPrior, Overwrite, Run, Threads, add_command
-from transa.cli.output import emit_json, note, note_compiling, note_compiling_rules, progress_bar, shown_names, table
+from transa.cli.output import (
+    REACHED,
+    emit_json,
+    note,
+    note_compiling,
+    note_compiling_rules,
+    progress_bar,
+    rules_mined,
+    shown_names,
+    table,
+)
 from transa.readable import counted
 
 #: The column of the baseline's MRR.
 POPULAR = "popular"
 #: That of rules alone.
 RULES = "rules"
-#: What reaches a triple, for people.
-REACHED = {"one_atom": "a rule of one atom", "other": "other rules", "none": "no rule"}
 
 
 def register(app: typer.Typer) -> None:
@@ -176,9 +184,7 @@ def _show(report: dict[str, Any], names: dict[str, str], places: tuple[int, ...]
     typer.echo("popular: filtered ranks by how often an entity stands on that side of the relation in train.")
     rules = report["rules"]
     if rules:
-        forms = "all forms" if rules["forms"] == "all" else "one atom"
-        late = "" if rules["complete"] else ", as far as a minute allowed"
-        typer.echo(f"rules: filtered ranks by {counted(rules['rules'], 'rule')} of {forms} mined from train{late}.")
+        typer.echo(f"rules: filtered ranks by {rules_mined(rules)}.")
         table(
             "Triples by what reaches them from train (both sides, filtered)",
             ("reached by", "n", "share", *measures, RULES),

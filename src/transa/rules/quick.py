@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from transa.data import KnowledgeGraph
-from transa.data.graph import Triples
+from transa.data.graph import Split, Triples
 from transa.rules.evidence import Evidence
 from transa.rules.mining import Mined, Mining, mine
 
@@ -89,10 +89,18 @@ class QuickRules:
         one, every = self._evidence(self.one_atom).reaches(triples), self.evidence.reaches(triples)
         return np.where(one, 0, np.where(every, 1, 2))
 
-    def __str__(self) -> str:
-        forms = f"all forms, up to {self.every.length} atoms" if self.all_forms else "one atom"
-        late = "" if self.complete else ", as far as time allowed"
-        return f"{len(self.every.rules):,} rules of {forms}, mined from train{late}"
+    def report(self) -> dict[str, Any]:
+        """Return as plain values how many triples of valid and test are reached, and by what."""
+        splits: tuple[Split, ...] = ("valid", "test")
+        found = {
+            split: np.bincount(self.reached(self.graph.positives(split)), minlength=3).tolist() for split in splits
+        }
+        return {
+            "forms": "all" if self.all_forms else "one_atom",
+            "rules": len(self.every.rules),
+            "complete": self.complete,
+            "reached": {split: dict(zip(REACHED, counts, strict=True)) for split, counts in found.items()},
+        }
 
     def _evidence(self, mined: Mined) -> Evidence:
         return Evidence(mined.rules, self.graph.train, len(self.graph.entities), len(self.graph.relations))
