@@ -172,6 +172,13 @@ class Recipe(BaseModel):
         0.0,
         description="lambda: weight of |W_r|_F^2. It gives the scale 1/(2 lambda) of the closed form and decays learned metrics.",
     )
+    smoothness: Literal["none", "laplacian", "lle"] = Field(
+        "none",
+        description="SSE: pull entities of a type towards its mean, or towards the mean of some others of the type "
+        "(locally linear embedding); without types, entities on the same side of a relation.",
+    )
+    smoothness_weight: NotNegative = Field(0.1, description="Weight of this term.")
+    smoothness_neighbours: Count = Field(5, description="How many others locally linear embedding takes.")
     entity_norm: Literal["free", "ball", "unit"] = Field(
         "free", description="Norm of entity vectors after each step: any, at most one, exactly one."
     )
@@ -313,6 +320,8 @@ class Recipe(BaseModel):
         for field in softmax_only:
             if getattr(self, field) and self.negatives != "all":
                 raise ValueError(f"{field}: expected negatives 'all'")
+        if self.smoothness != "none" and (not MODELS[self.model].has_vectors or self.solver != "gradient"):
+            raise ValueError(f"smoothness: {self.model} has no vectors that are trained by gradient")
         if self.with_rules and not MODELS[self.model].has_vectors:
             raise ValueError(f"with_rules: {self.model} has nothing but rules")
         if self.with_rules and MODELS[self.model].by_paths:

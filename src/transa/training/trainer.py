@@ -24,6 +24,7 @@ from transa.training.progress import Options, Progress, Stopped, TrainingError
 from transa.training.recipe import Recipe
 from transa.training.run import RunFolder, fingerprint
 from transa.training.settings import table_settings
+from transa.training.smoothness import Smoothness
 from transa.training.state import plain, put_in_place
 from transa.training.validation import Validation
 
@@ -73,6 +74,7 @@ class Trainer:
             device=self.options.device,
             lock_free=self.options.lock_free,
         )
+        self.smoothness = None if recipe.smoothness == "none" else Smoothness(graph, recipe)
         self.epoch = 0
         self.seconds = 0.0
         self.warm_start: dict[str, Any] | None = None
@@ -185,6 +187,9 @@ class Trainer:
         report = self.engine.train_epoch(number)
         pace = len(self.graph.train) / (time.perf_counter() - started)
         recipe = self.recipe
+        if self.smoothness is not None:
+            setting = table_settings(self.trained, recipe)["entity.vector"]
+            self.smoothness.step(self.trained, setting, recipe.learning_rate_factor(number))
         if recipe.has_metric and recipe.metric_update == "epoch" and number % recipe.metric_every == 0:
             update_metric(self.model, self.engine.epoch_batches, recipe, number)
         self._check(number, report.loss)
