@@ -40,7 +40,7 @@ def measure(graph: KnowledgeGraph, name: str, model: str, split: Any, **settings
     if graph.valid_labels is None:
         rows = graph.triples(split)[:5000] if split == "valid" else graph.triples(split)
         return float(link_prediction(found, rows, graph.known()).summary()["both"]["mrr"])
-    return float(classify(found, graph, split, calibration=None).accuracy)
+    return float(classify(found, graph, split, calibration=None).summary()["accuracy"])
 
 
 def study(graph: KnowledgeGraph, name: str, model: str) -> dict[str, Any]:

@@ -262,6 +262,11 @@ class Recipe(BaseModel):
     shrinkage: NotNegative = Field(
         0.0, description="kappa: W_r becomes (n_r W_r + kappa prior) / (n_r + kappa) for a relation with n_r triples."
     )
+    shrink_to: Literal["prior", "types"] = Field(
+        "prior",
+        description="Shrink W_r to the prior, or to the mean W of the relations with the same types of heads and tails, "
+        "weighted by their triples; a relation without such others has the prior.",
+    )
     prior: Literal["identity", "ones"] = Field(
         "identity", description="What W_r shrinks to and starts from: squared L2, or squared L1 at the same trace."
     )
@@ -295,6 +300,8 @@ class Recipe(BaseModel):
             raise ValueError(f"warm_epochs: {self.model} does not start from a TransE")
         if self.metric_scale == "lambda" and self.has_metric and not self.metric_penalty:
             raise ValueError("metric_scale: 'lambda' needs a metric_penalty (lambda) above 0")
+        if self.shrink_to == "types" and (not self.shrinkage or self.metric_update not in ("epoch", "end")):
+            raise ValueError("shrink_to: 'types' goes with a closed form of W_r and a shrinkage above 0")
         rules = self.build_model(0, 0).metric_rules
         if rules is not None and not rules.closed_form and self.metric_update in ("epoch", "end"):
             raise ValueError(f"metric_update: a {self.metric} metric has no closed form; expected 'gradient' or 'none'")

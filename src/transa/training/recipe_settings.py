@@ -94,6 +94,7 @@ class Settings(TypedDict, total=False):
     metric_trace: float
     metric_clip: bool
     shrinkage: float
+    shrink_to: Literal["prior", "types"]
     prior: Literal["identity", "ones"]
     # validation
     validate_every: int
