@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import transa
+from transa.analysis.entity_map import entity_map
 from transa.data import KnowledgeGraph, load
+from transa.data.constraints import mine_constraints
 from transa.data.selecting import select
 from transa.data.splitting import hold_out_entities, split_graph
 from transa.data.types import Types
@@ -149,3 +154,42 @@ def test_entities_are_held_out_with_all_their_triples():
     assert set(np.unique(rest.train[:, [0, 2]])) == set(range(len(rest.entities)))
     with pytest.raises(InputError, match="share"):
         hold_out_entities(graph, 1.0)
+
+
+def test_stats_show_types_and_descriptions(command, folder):
+    (folder / "entity_descriptions.tsv").write_text("ada\ta writer\n")
+    shown = command("stats", folder)
+    assert (
+        shown.code == 0 and "with a type" in shown.out and "writer" in shown.out and "with a description" in shown.out
+    )
+    found = json.loads(command("stats", folder, "--json").out)
+    assert found["types"] == {"entities": 3, "relations": 2, "per_type": {"person": 2, "city": 1, "writer": 1}}
+    assert found["described"] == 1
+
+
+def test_types_show_in_neighbours_explanations_and_the_map(folder):
+    (folder / "entity_descriptions.tsv").write_text("ada\ta writer\n")
+    graph = load(folder)
+    model = transa.TransE(dim=4, epochs=2, recipe="paper").fit(graph)
+    near = model.neighbours("london")
+    assert {each.key: each.types for each in near} == {"ada": ("writer", "person"), "bob": ("person",), "paris": ()}
+    assert "writer, person" in str(near)
+    found = model.explain("ada", "born_in", "paris")
+    assert found.about_head.types == ("writer", "person") and found.report()["about_head"]["description"] == "a writer"
+    assert "types of ada" in str(found) and "a writer" in str(found)
+    assert entity_map(model.trained_, colour="type").types == ["person", "person", "city", None]
+    with pytest.raises(InputError, match="no types"):
+        entity_map(
+            transa.TransE(dim=4, epochs=1, recipe="paper").fit(KnowledgeGraph.from_triples(ROWS)).trained_,
+            colour="type",
+        )
+
+
+def test_a_schema_of_the_graph_is_a_law(folder):
+    graph = load(folder)
+    laws = mine_constraints(graph)
+    born = graph.relations.id("born_in")
+    assert laws.fits(born, graph.entities.id("london"), "tail") and not laws.fits(
+        born, graph.entities.id("bob"), "tail"
+    )
+    assert mine_constraints(KnowledgeGraph.from_triples(ROWS)).types == {}

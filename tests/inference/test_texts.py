@@ -187,7 +187,7 @@ def test_command(command, one: Trained, tmp_path) -> None:
     (tmp_path / "wrong.tsv").write_text("new1 and no tab\n")
     for arguments, message in (
         ([], "nothing to add"),
-        (["--vectors", "x.npy"], "belong to texts"),
+        (["new.csv", "--vectors", "x.npy"], "belong to texts"),
         (["--texts", tmp_path / "none.tsv"], "none.tsv"),
         (["--texts", texts, "--encoder", tmp_path], "modules.json"),
         (["--texts", tmp_path / "wrong.tsv"], "wrong.tsv:1"),

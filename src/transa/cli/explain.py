@@ -90,8 +90,9 @@ def entity_map(
     colour: Annotated[
         str,
         typer.Option(
-            metavar="degree|role|RELATION",
-            help="By training triples, by the side of a relation where an entity stands most often, or by what a relation leads to.",
+            metavar="degree|type|role|RELATION",
+            help="By training triples, by the graph's types, by the side of a relation where an entity stands most often, or by what "
+            "a relation leads to.",
         ),
     ] = "degree",
     out: Annotated[

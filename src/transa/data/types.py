@@ -110,6 +110,20 @@ class Types:
         return fits
 
 
+def relation_groups(graph: KnowledgeGraph) -> npt.NDArray[np.int64]:
+    """Return a number for each relation: the same for relations whose heads have the same types, and whose tails have.
+
+    A relation of which nothing is said is alone, and so is every relation of a graph without types.
+    """
+    types = graph.types
+    kinds: dict[tuple[object, ...], int] = {}
+    found = np.empty(len(graph.relations), np.int64)
+    for relation in range(len(graph.relations)):
+        sides = () if types is None else tuple(tuple(types.allowed(relation, side)) for side in ("head", "tail"))
+        found[relation] = kinds.setdefault(sides if any(sides) else (relation, "alone"), len(kinds))
+    return found
+
+
 def _listed(column: pa.Array | None) -> list[tuple[int, str]]:
     """Return the rows of a column of lists with what they hold."""
     lists = [] if column is None else column.to_pylist()

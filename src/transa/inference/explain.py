@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from transa.data.graph import Triples
+from transa.data.graph import KnowledgeGraph, Triples
 from transa.errors import InputError
 from transa.evaluation import link_prediction
 from transa.evaluation.queries import SIDES, Side
@@ -67,6 +67,20 @@ class Without:
     answers: tuple[Prediction, ...]
 
 
+@dataclass(frozen=True)
+class About:
+    """What the graph says of an entity: its types, the rarest first, and its description."""
+
+    types: tuple[str, ...] = ()
+    description: str | None = None
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, entity: int) -> About:
+        """Look it up."""
+        told = None if graph.entities.descriptions is None else graph.entities.descriptions[entity].as_py()
+        return cls(() if graph.types is None else tuple(graph.types.of(entity)), told)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Why a triple scores as it does. It prints as a sentence and tables, in a terminal and in a notebook.
@@ -101,6 +115,8 @@ class Explanation:
         How many entities there are.
     side
         Which side is asked for in `answers`, and by a directional model in `parts` and `transformed`.
+    about_head, about_tail
+        Their types and descriptions.
     words
         Of an entity that was placed by its text, the words that speak for the triple.
     """
@@ -122,6 +138,8 @@ class Explanation:
     entities: int
     side: Side = "tail"
     words: tuple[WordEffect, ...] = ()
+    about_head: About = field(default_factory=lambda: About())
+    about_tail: About = field(default_factory=lambda: About())
 
     @property
     def sentence(self) -> str:
@@ -174,6 +192,8 @@ class Explanation:
             "paths": [{"text": str(each), **asdict(each)} for each in self.paths],
             "against": [asdict(each) for each in self.against],
             "rules": [{"text": str(each), **asdict(each)} for each in self.rules],
+            "about_head": asdict(self.about_head),
+            "about_tail": asdict(self.about_tail),
             "words": [asdict(each) for each in self.words],
             "support": [asdict(each) for each in self.support],
             "head_rank": asdict(self.head_rank),
@@ -230,6 +250,8 @@ def explain(trained: Trained, head: str, relation: str, tail: str, *, top: int =
         entities=model.num_entities,
         side=side,
         words=word_effects(trained, triple, side, top),
+        about_head=About.of(trained.graph, h),
+        about_tail=About.of(trained.graph, t),
     )
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transa.errors import quote
 from transa.inference.results import Table, figure
 from transa.inference.trained import FALSE, state_of
-from transa.readable import called, listed
+from transa.readable import called, listed, short
 
 if TYPE_CHECKING:
     from transa.inference.explain import Explanation
@@ -166,7 +167,13 @@ def _similar(title: str, some: tuple[Similar, ...], full: bool) -> Table:
 
 def _figures(found: Explanation) -> Table:
     triple = found.triple
-    rows: list[tuple[str, str]] = [("the graph", _where(found)), ("score", figure(triple.score))]
+    rows: list[tuple[str, str]] = []
+    for name, about in ((triple.head_name, found.about_head), (triple.tail_name, found.about_tail)):
+        if about.types:
+            rows.append((f"types of {name}", ", ".join(map(short, about.types[:NAMED]))))
+        if about.description:
+            rows.append((f"about {name}", quote(about.description)))
+    rows += [("the graph", _where(found)), ("score", figure(triple.score))]
     if triple.threshold is not None and triple.probability is not None:
         said = "true" if triple.decision else "false"
         rows += [("threshold", f"{triple.threshold:.4g}: {said}"), ("probability", f"{triple.probability:.3f}")]

@@ -63,6 +63,9 @@ class Settings(TypedDict, total=False):
     table_penalty: float
     soft_penalty: float
     metric_penalty: float
+    smoothness: Literal["none", "laplacian", "lle"]
+    smoothness_weight: float
+    smoothness_neighbours: int
     entity_norm: Literal["free", "ball", "unit"]
     relation_norm: Literal["free", "ball", "unit"]
     # the optimiser
@@ -91,6 +94,7 @@ class Settings(TypedDict, total=False):
     metric_trace: float
     metric_clip: bool
     shrinkage: float
+    shrink_to: Literal["prior", "types"]
     prior: Literal["identity", "ones"]
     # validation
     validate_every: int
