@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transa.data.text_vectors import SentenceEncoder, TfIdf, entity_texts, read_vectors, words_of
+from transa.data.text_vectors import SentenceEncoder, TfIdf, entity_texts, features_of, read_vectors, words_of
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
 
@@ -27,6 +27,10 @@ def test_words_of_any_script():
     assert words_of(" \t\x1f…") == []
 
 
+def test_longer_words_have_stems():
+    assert features_of("a cat breathing") == ["a", "cat", "breathing", "breat…"]
+
+
 def test_texts_are_names_and_descriptions():
     entities = Vocabulary(["k1", "k2", "k3"], ["Ada", None, None], ["a writer", "a thing", None])
     assert entity_texts(entities) == ["Ada. a writer", "k2. a thing", "k3"]
@@ -36,7 +40,7 @@ def test_as_scikit_learn_has_it():
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    reference = TfidfVectorizer(sublinear_tf=True, min_df=2, tokenizer=words_of, token_pattern=None)
+    reference = TfidfVectorizer(sublinear_tf=True, min_df=2, tokenizer=features_of, token_pattern=None)
     weights = reference.fit_transform(TEXTS)
     mine = TfIdf.learn(TEXTS, dimensions=3)
     assert list(mine.words) == list(reference.get_feature_names_out())
