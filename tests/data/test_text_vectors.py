@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -81,9 +85,30 @@ def test_arrays_are_checked(tmp_path):
         read_vectors(tmp_path / "missing.npy", 3)
 
 
-def test_an_encoder_is_a_folder_and_never_fetched(tmp_path):
+def test_an_encoder_is_a_folder_and_never_fetched(tmp_path, monkeypatch):
+    asked = {}
+
+    class Encoder:
+        def __init__(self, folder, **options):
+            asked.update(options, folder=folder, offline=os.environ.get("HF_HUB_OFFLINE"))
+            if (tmp_path / "broken").exists():
+                raise OSError("no weights")
+
+        def encode(self, texts, **options):
+            assert options["normalize_embeddings"]
+            return np.array([[len(text), 1.0] for text in texts])
+
+    monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(SentenceTransformer=Encoder))
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     with pytest.raises(InputError, match=r"modules\.json"):
         SentenceEncoder("sentence-transformers/all-MiniLM-L6-v2")
-    (tmp_path / "modules.json").write_text("not json")
-    with pytest.raises(InputError):
+    assert not asked
+    (tmp_path / "modules.json").write_text("[]")
+    assert SentenceEncoder(tmp_path).encode(["a", "abc"]).tolist() == [[1, 1], [3, 1]]
+    assert asked == {"folder": str(tmp_path), "device": "cpu", "local_files_only": True, "offline": "1"}
+    (tmp_path / "broken").touch()
+    with pytest.raises(InputError, match="no weights"):
+        SentenceEncoder(tmp_path)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(InputError, match=r"transa\[text\]"):
         SentenceEncoder(tmp_path)
