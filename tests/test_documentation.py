@@ -35,6 +35,7 @@ PAGES = {
     "docs/evaluation.md": ("runs/wn11", "runs/wn18"),
     "docs/reproduction.md": (),
     "docs/rules.md": (),
+    "docs/text.md": (),
     "docs/tutorial.md": (),
 }
 #: How the commands begin that are not run, and why.

@@ -35,7 +35,6 @@ from transa.inference import (
     neighbours,
 )
 from transa.inference.consistent import SECONDS, TRUST
-from transa.inference.texts import WORDS
 from transa.inference.trained import EXTENSION
 from transa.models import MODELS, Model
 from transa.training import Options, Progress, Recipe, RunFolder, Trainer, general_recipe, load_recipe, recipe_from
@@ -456,8 +455,6 @@ class Estimator:
             if any(kept.values()):
                 named = {name: [trained.graph.entities[each] for each in ids] for name, ids in kept.items()}
                 folder.write_json(EXTENSION, named)
-            if trained.words is not None:
-                folder.write_tensors(WORDS, trained.words.tensors())
         finally:
             folder.close()
         return folder.path

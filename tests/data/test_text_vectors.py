@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from transa.data.text_vectors import SentenceEncoder, TfIdf, entity_texts, read_vectors, words_of
+from transa.data.text_vectors import SentenceEncoder, TfIdf, entity_texts, features_of, read_vectors, words_of
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
 
@@ -27,6 +31,10 @@ def test_words_of_any_script():
     assert words_of(" \t\x1f…") == []
 
 
+def test_longer_words_have_stems():
+    assert features_of("a cat breathing") == ["a", "cat", "breathing", "breat…"]
+
+
 def test_texts_are_names_and_descriptions():
     entities = Vocabulary(["k1", "k2", "k3"], ["Ada", None, None], ["a writer", "a thing", None])
     assert entity_texts(entities) == ["Ada. a writer", "k2. a thing", "k3"]
@@ -36,7 +44,7 @@ def test_as_scikit_learn_has_it():
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    reference = TfidfVectorizer(sublinear_tf=True, min_df=2, tokenizer=words_of, token_pattern=None)
+    reference = TfidfVectorizer(sublinear_tf=True, min_df=2, tokenizer=features_of, token_pattern=None)
     weights = reference.fit_transform(TEXTS)
     mine = TfIdf.learn(TEXTS, dimensions=3)
     assert list(mine.words) == list(reference.get_feature_names_out())
@@ -77,9 +85,30 @@ def test_arrays_are_checked(tmp_path):
         read_vectors(tmp_path / "missing.npy", 3)
 
 
-def test_an_encoder_is_a_folder_and_never_fetched(tmp_path):
+def test_an_encoder_is_a_folder_and_never_fetched(tmp_path, monkeypatch):
+    asked = {}
+
+    class Encoder:
+        def __init__(self, folder, **options):
+            asked.update(options, folder=folder, offline=os.environ.get("HF_HUB_OFFLINE"))
+            if (tmp_path / "broken").exists():
+                raise OSError("no weights")
+
+        def encode(self, texts, **options):
+            assert options["normalize_embeddings"]
+            return np.array([[len(text), 1.0] for text in texts])
+
+    monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(SentenceTransformer=Encoder))
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     with pytest.raises(InputError, match=r"modules\.json"):
         SentenceEncoder("sentence-transformers/all-MiniLM-L6-v2")
-    (tmp_path / "modules.json").write_text("not json")
-    with pytest.raises(InputError):
+    assert not asked
+    (tmp_path / "modules.json").write_text("[]")
+    assert SentenceEncoder(tmp_path).encode(["a", "abc"]).tolist() == [[1, 1], [3, 1]]
+    assert asked == {"folder": str(tmp_path), "device": "cpu", "local_files_only": True, "offline": "1"}
+    (tmp_path / "broken").touch()
+    with pytest.raises(InputError, match="no weights"):
+        SentenceEncoder(tmp_path)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(InputError, match=r"transa\[text\]"):
         SentenceEncoder(tmp_path)

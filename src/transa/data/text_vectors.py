@@ -30,6 +30,10 @@ _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 
+#: How many letters a stem has, and what it ends in.
+STEM, CUT = 5, "…"
+
+
 class TextEncoder(Protocol):
     """Turns texts into vectors."""
 
@@ -48,6 +52,12 @@ def words_of(text: str) -> list[str]:
     return found
 
 
+def features_of(text: str) -> list[str]:
+    """Return the words of a text, and the stems of the longer ones: ``breathing`` has the stem ``breat…``."""
+    words = words_of(text)
+    return words + [f"{word[:STEM]}{CUT}" for word in words if len(word) >= STEM]
+
+
 def entity_texts(entities: Vocabulary) -> list[str]:
     """Return what is said of each entity: its name, or its key if it has none, and its description."""
     told = [None] * len(entities) if entities.descriptions is None else entities.descriptions.to_pylist()
@@ -56,10 +66,10 @@ def entity_texts(entities: Vocabulary) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class TfIdf:
-    """Words weighted by how rare they are, projected on the directions in which the texts of a graph differ most.
+    """Words and stems weighted by how rare they are, projected on the directions in which the texts of a graph differ most.
 
-    A text counts each of its words as 1 + log of how often it has it, times log((1 + n) / (1 + texts with the word)) + 1, and is
-    then scaled to length 1. Its vector is linear in these numbers.
+    A text counts each of its words and stems as 1 + log of how often it has it, times log((1 + n) / (1 + texts with the word)) + 1, and
+    is then scaled to length 1. Its vector is linear in these numbers.
 
     Attributes
     ----------
@@ -77,7 +87,7 @@ class TfIdf:
 
     @classmethod
     def learn(cls, texts: Sequence[str], dimensions: int = DIMENSIONS, seed: int = 0) -> TfIdf:
-        """Learn words and directions from texts.
+        """Learn words and directions from texts; with 0 dimensions, words alone.
 
         Parameters
         ----------
@@ -88,13 +98,13 @@ class TfIdf:
         seed
             Of the randomised SVD (Halko, Martinsson, Tropp 2011).
         """
-        counts = Counter(word for text in texts for word in set(words_of(text)))
+        counts = Counter(word for text in texts for word in set(features_of(text)))
         words = tuple(sorted(word for word, times in counts.items() if times >= TEXTS))
         if not words:
             raise InputError(f"no word stands in {TEXTS} texts of the graph; its entities need names or descriptions")
         rarity = np.log((1 + len(texts)) / (1 + np.array([counts[word] for word in words]))) + 1
         plain = cls(words, rarity, np.empty((len(words), 0), np.float32))
-        return cls(words, rarity, _main_directions(plain.weights(texts), dimensions, seed))
+        return cls(words, rarity, _main_directions(plain.weights(texts), dimensions, seed)) if dimensions else plain
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -104,7 +114,7 @@ class TfIdf:
         """Return the weights of words in texts, a row for each text."""
         rows, columns, values = [], [], []
         for row, text in enumerate(texts):
-            for word, times in Counter(words_of(text)).items():
+            for word, times in Counter(features_of(text)).items():
                 place = self._places.get(word)
                 if place is not None:
                     rows.append(row)

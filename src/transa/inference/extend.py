@@ -22,7 +22,7 @@ from transa.errors import InputError
 from transa.inference.likeness import notes_on_case, notes_on_likeness
 from transa.inference.placement import grown_model, settle
 from transa.inference.rows import Skipped, understood
-from transa.inference.texts import WORDS, NewTexts, place_by_texts, with_texts
+from transa.inference.texts import NewTexts, place_by_texts, with_texts
 from transa.inference.trained import EXTENSION, Trained
 from transa.models import Model
 from transa.training import Options, Progress, Recipe, RunFolder, Trainer
@@ -132,7 +132,10 @@ def extend(
     whole = training_graph(graph, recipe)
     mine = np.concatenate([added, trained.model.inverted(added)]) if recipe.directional else added
     model = grown_model(trained.model, whole, mine, old)
-    told, words = ((), None) if texts is None else place_by_texts(trained, model, graph, texts, seed)
+    told: tuple[int, ...] = ()
+    if texts is not None:
+        placed, model.words = place_by_texts(trained, model, graph, texts, seed)
+        told = tuple(placed.tolist())
     losses = None
     if len(graph.entities) > old and len(mine):
         losses = settle(model, whole, mine, old, recipe, steps, seed)
@@ -143,15 +146,12 @@ def extend(
     elif folder is not None:
         _keep(folder, model, graph, recipe)
     loose = () if refine else loose_entities(graph, old, trained.loose)
-    if folder is not None and words is not None:
-        folder.write_tensors(WORDS, words.tensors())
     if folder is not None:
         source = None if trained.folder is None else str(trained.folder.path)
         record = {"from": source, "new_entities": len(graph.entities) - old, "triples": len(added), "steps": steps}
         named = {name: [graph.entities[each] for each in ids] for name, ids in (("loose", loose), ("told", told))}
         folder.write_json(EXTENSION, {**record, "refine": refine, "losses": losses, **named})
-    grown = Trained(model, graph, recipe, folder, loose=loose, told=tuple(told))
-    grown.words = words
+    grown = Trained(model, graph, recipe, folder, loose=loose, told=told)
     return Extended(
         grown,
         tuple(graph.entities[each] for each in range(old, len(graph.entities))),

@@ -8,18 +8,17 @@ itself: entities as their texts place them are to answer, and to be answers, as 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy, normalize
+from torch.nn.functional import cross_entropy
 
 from transa.data.graph import Triples
 from transa.errors import InputError
 from transa.inference.trained import Trained
 from transa.models import Model, Rows
+from transa.models.text_map import TextMap, with_one
 from transa.training.engine import training_graph
 
 Floats = npt.NDArray[np.float64]
@@ -32,39 +31,6 @@ STEPS, ENOUGH = 30, 1e-3
 EPOCHS, BATCH, OTHERS, LEARNING_RATE = 6, 1024, 1000, 0.01
 #: No more triples than this are trained on in an epoch.
 MOST = 100_000
-
-
-@dataclass(frozen=True, eq=False)
-class TextMap:
-    """An affine map from vectors of texts to rows of a model's tables of entities.
-
-    Attributes
-    ----------
-    matrix
-        A with c as its last row, of shape (dimensions of texts + 1, entries of all tables of entities).
-    tables
-        The tables of entities and the shapes of their rows, in the order of the entries.
-    unit
-        Whether vectors are scaled to length 1, as training did.
-    """
-
-    matrix: Tensor
-    tables: dict[str, tuple[int, ...]]
-    unit: bool
-
-    def place(self, texts: npt.NDArray[np.float32] | Tensor) -> Rows:
-        """Return the rows of entities with such texts."""
-        return self.place_told(with_one(texts).to(self.matrix))
-
-    def place_told(self, texts: Tensor) -> Rows:
-        """Return the same of vectors that end in a 1 already."""
-        found = texts @ self.matrix
-        sizes = [int(np.prod(shape)) for shape in self.tables.values()]
-        parts = zip(self.tables.items(), torch.split(found, sizes, dim=1), strict=True)
-        rows = Rows({name: part.reshape(len(found), *shape) for (name, shape), part in parts})
-        if self.unit:
-            rows["vector"] = normalize(rows.vector, dim=1)
-        return rows
 
 
 def learn_text_map(
@@ -106,12 +72,6 @@ def learn_text_map(
         rows = whole.train[keep[whole.train[:, 0]] & keep[whole.train[:, 2]]]
         return _trained_map(found, model, with_one(texts), rows, recipe.temperature, epochs, seed)
     return found
-
-
-def with_one(texts: npt.NDArray[np.float32] | Tensor) -> Tensor:
-    """Return vectors with a 1 at the end, which the constant of the map is multiplied with."""
-    table = torch.as_tensor(texts)
-    return torch.cat([table, table.new_ones(len(table), 1)], dim=1)
 
 
 def entity_weights(trained: Trained) -> Floats | None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from transa.data import KnowledgeGraph
 from transa.data.graph import Triples
@@ -21,12 +20,10 @@ from transa.data.text_vectors import SentenceEncoder, TextEncoder, TfIdf, entity
 from transa.errors import InputError, quote
 from transa.evaluation.classification import answer_scores
 from transa.evaluation.queries import Side
-from transa.inference.text_map import TextMap, learn_text_map
+from transa.inference.text_map import learn_text_map
 from transa.inference.trained import Trained
 from transa.models import Model, Rows
-
-#: The file of a run folder that keeps where words lead to.
-WORDS = "words.safetensors"
+from transa.models.text_map import WordMap
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,47 +62,6 @@ class NewTexts:
         """Read a file with a key, a tab and a text on each line."""
         check_exists(path)
         return cls(read_descriptions(path) or {}, encoder, vectors)
-
-
-@dataclass(frozen=True, eq=False)
-class WordMap:
-    """Where words put an entity: a text's rows of the tables are the sum over its words, plus a constant.
-
-    Attributes
-    ----------
-    words
-        The words and how rare they are.
-    rows
-        What leads from the vectors of words to tables.
-    """
-
-    words: TfIdf
-    rows: TextMap
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Return everything as tensors, which a run folder keeps."""
-        return {
-            "words": torch.frombuffer(bytearray("\n".join(self.words.words).encode()), dtype=torch.uint8),
-            "rarity": torch.from_numpy(self.words.rarity),
-            "directions": torch.from_numpy(self.words.directions),
-            "matrix": self.rows.matrix,
-            "unit": torch.tensor(self.rows.unit),
-        }
-
-    @classmethod
-    def of_tensors(cls, tensors: Mapping[str, Tensor], model: Model) -> WordMap:
-        """Return the map that `tensors` kept, for a model."""
-        try:
-            words = tuple(bytes(tensors["words"].numpy()).decode().split("\n"))
-            known = TfIdf(words, tensors["rarity"].numpy(), tensors["directions"].numpy())
-            shapes = {name: tuple(table.shape[1:]) for name, table in model.entity.items()}
-            rows = TextMap(tensors["matrix"], shapes, bool(tensors["unit"]))
-            sizes = len(words), known.directions.shape[1] + 1, sum(int(np.prod(shape)) for shape in shapes.values())
-            if (len(known.rarity), *rows.matrix.shape) != sizes or len(known.directions) != len(words):
-                raise InputError("the words of the run do not fit its model")
-        except (KeyError, UnicodeDecodeError, ValueError, IndexError, TypeError) as error:
-            raise InputError(f"the words of the run cannot be read ({error})") from None
-        return cls(known, rows)
 
 
 @dataclass(frozen=True)
@@ -148,7 +104,14 @@ def place_by_texts(
     chosen = np.array([each >= old or not trained.seen[0][each] for each in ids.tolist()])
     if not chosen.any():
         raise InputError("texts: the model was trained on all of these entities; there is nothing to place")
-    known, words = None, None
+    if trained.recipe is not None and trained.recipe.entity_texts and trained.model.words is not None:
+        if texts.vectors is not None or texts.encoder is not None:
+            raise InputError("texts: the model has learned its own words; it takes no encoder and no vectors")
+        learned = trained.model.words
+        told = entity_texts(graph.entities.take(ids[chosen]))
+        _put(model, ids[chosen], learned.rows.place(learned.words.encode(told)))
+        return ids[chosen], learned
+    words: TfIdf | None = None
     if texts.vectors is not None:
         every = _given(texts.vectors, old + len(ids))
         known, placed = every[:old], every[old:]
@@ -161,9 +124,14 @@ def place_by_texts(
             encoder = SentenceEncoder(texts.encoder)
         known, placed = encoder.encode(told[:old]), encoder.encode([told[each] for each in ids.tolist()])
     found = learn_text_map(trained, known, weighted=texts.weighted, seed=seed)
-    for name, table in found.place(placed[chosen]).items():
-        model.entity[name][torch.from_numpy(ids[chosen])] = table.to(model.entity[name])
+    _put(model, ids[chosen], found.place(placed[chosen]))
     return ids[chosen], None if words is None else WordMap(words, found)
+
+
+def _put(model: Model, ids: npt.NDArray[np.int64], rows: Rows) -> None:
+    """Set the rows of some entities."""
+    for name, table in rows.items():
+        model.entity[name][torch.from_numpy(ids)] = table.to(model.entity[name])
 
 
 def _given(vectors: str | Path | npt.NDArray[Any], rows: int) -> npt.NDArray[np.float32]:
@@ -183,13 +151,14 @@ def word_effects(trained: Trained, triple: Triples, side: Side, top: int) -> tup
 
     Each word is taken out of the text, and the entity placed anew.
     """
-    words = trained.words
+    words = trained.model.words
     if words is None:
         return ()
+    every = trained.recipe is not None and trained.recipe.entity_texts
     found: list[WordEffect] = []
     for place in (0, 2):
         entity = int(triple[0, place])
-        if entity not in trained.told:
+        if not every and entity not in trained.told:
             continue
         weights = words.words.weights([entity_texts(trained.graph.entities.take([entity]))[0]]).toarray()[0]
         own = np.flatnonzero(weights)

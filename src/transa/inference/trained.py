@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,6 @@ from transa.inference.paths import Adjacency
 from transa.models import Model
 from transa.models.loop_prior import barred_triples
 from transa.training import Recipe, RunFolder
-
-if TYPE_CHECKING:
-    from transa.inference.texts import WordMap
 
 #: Below this share of loops among the training triples of a relation, an entity is no answer to itself.
 RARE = 0.1
@@ -174,15 +171,6 @@ class Trained:
             If its triples have entities or relations that the model does not know.
         """
         return aligned(required(graph), self.graph.entities, self.graph.relations)
-
-    @cached_property
-    def words(self) -> WordMap | None:
-        """Where words put the entities that have the place of their texts; None where no words did."""
-        from transa.inference.texts import WORDS, WordMap
-
-        if not self.told or self.folder is None or not self.folder.holds(WORDS):
-            return None
-        return WordMap.of_tensors(self.folder.read_tensors(WORDS)[0], self.model)
 
     # ------------------------------------------------------------------ facts
 

@@ -81,6 +81,11 @@ class Recipe(BaseModel):
     )
     inverse_paths: bool = Field(True, description="Whether paths from tail to head count for the inverse (ptranse).")
     own_paths: bool = Field(False, description="Whether a triple counts as a path of itself (ptranse).")
+    entity_texts: bool = Field(
+        False,
+        description="Place entities by the words of their names and descriptions: words have vectors of their own, which are trained "
+        "with the relations, and an entity is the sum of its words, weighted by rarity and scaled to length 1 (negatives 'all').",
+    )
     init_range: Positive | None = Field(
         None, description="Vectors start uniform in [-init_range, init_range]; by default 6 / sqrt(dim)."
     )
@@ -333,6 +338,14 @@ class Recipe(BaseModel):
         for field in softmax_only:
             if getattr(self, field) and self.negatives != "all":
                 raise ValueError(f"{field}: expected negatives 'all'")
+        if self.entity_texts and (self.negatives != "all" or self.entity_norm != "unit"):
+            raise ValueError("entity_texts: goes with negatives 'all' and entity_norm 'unit'")
+        if self.entity_texts and not self.build_model(0, 0).linear:
+            raise ValueError(
+                f"entity_texts: the score of {self.model} is not linear in a candidate; expected transe or transa"
+            )
+        if self.smoothness != "none" and self.entity_texts:
+            raise ValueError("smoothness: entity_texts leaves no vectors to smooth")
         if self.smoothness != "none" and (not MODELS[self.model].has_vectors or self.solver != "gradient"):
             raise ValueError(f"smoothness: {self.model} has no vectors that are trained by gradient")
         if self.with_rules and not MODELS[self.model].has_vectors:

@@ -35,6 +35,7 @@ class Settings(TypedDict, total=False):
     path_pooling: Literal["mean", "best"]
     inverse_paths: bool
     own_paths: bool
+    entity_texts: bool
     init_range: float | None
     precision: Literal["float32", "float64"]
     loop_limit: float
