@@ -40,6 +40,8 @@ from transa.server.limits import Limits
 from transa.server.runs import open_runs
 from transa.server.serving import Address, listen, make_server
 
+#: About how many operations there are.
+OPERATIONS = 22
 CHECKS = [
     content_type_conformance,
     not_a_server_error,
@@ -122,8 +124,11 @@ def main() -> int:
             from tests.inference.runs import kept
 
             runs = [kept(Path(folder) / "line", named=True)]
-        operations = 22
-        counts = count_cases(runs, -(-asked.cases // operations), asked.seed)
+        counts, number = Counter[str](), asked.seed
+        while counts.total() < asked.cases:
+            left = asked.cases - counts.total()
+            counts += count_cases(runs, max(2, left // OPERATIONS), number)
+            number += 1
     print(f"{counts.total():,} calls of {len(counts)} operations, no surprise")
     if not asked.no_record:
         figures = {
