@@ -23,7 +23,6 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import schemathesis
-import uvicorn
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
@@ -37,9 +36,12 @@ from schemathesis.checks import (
 
 from benchmarks import record
 from transa.server.app import API, make_app
+from transa.server.limits import Limits
 from transa.server.runs import open_runs
-from transa.server.serving import Address, listen
+from transa.server.serving import Address, listen, make_server
 
+#: About how many operations there are.
+OPERATIONS = 22
 CHECKS = [
     content_type_conformance,
     not_a_server_error,
@@ -53,7 +55,7 @@ CHECKS = [
 def serving(runs: Sequence[Path]) -> Iterator[str]:
     """Serve runs by a thread of this process, and yield the address."""
     listening = listen(Address(port=0))
-    server = uvicorn.Server(uvicorn.Config(make_app(open_runs(runs)), log_level="error"))
+    server = make_server(make_app(open_runs(runs)), Limits())
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
@@ -122,8 +124,11 @@ def main() -> int:
             from tests.inference.runs import kept
 
             runs = [kept(Path(folder) / "line", named=True)]
-        operations = 22
-        counts = count_cases(runs, -(-asked.cases // operations), asked.seed)
+        counts, number = Counter[str](), asked.seed
+        while counts.total() < asked.cases:
+            left = asked.cases - counts.total()
+            counts += count_cases(runs, max(2, left // OPERATIONS), number)
+            number += 1
     print(f"{counts.total():,} calls of {len(counts)} operations, no surprise")
     if not asked.no_record:
         figures = {

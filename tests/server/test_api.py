@@ -21,7 +21,7 @@ WEIRD = [
     "<script>alert(1)</script>",
     "../../etc/passwd",
     "%2e%2e",
-    "a" * 3_999,
+    "a" * 999,
     "\ufeff",
     "'",
     '"',

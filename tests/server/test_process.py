@@ -73,6 +73,16 @@ def test_what_cannot_be_served_ends_in_one_line(command, line: Path, tmp_path: P
     assert "cannot listen" in refused(line, "--host", "no.such.host.invalid", "--token", "t")
 
 
+def test_the_demo_never_deletes_verdicts(command, copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[list[Path]] = []
+    monkeypatch.setattr("transa.cli.train.start", lambda runs, _: served.append(runs))
+    (copied / "verdicts.jsonl").write_text("")
+    refused = command("demo", "--out", copied)
+    assert refused.code == 2 and "verdicts" in refused.err
+    assert command("demo", "--out", copied, "--serve").code == 0 and served == [[copied]]
+    assert (copied / "weights.safetensors").exists()
+
+
 def test_without_the_extra_it_says_what_to_install(command, line: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 #: What a request may hold: characters of a name, questions or triples, answers to a question and in all, rows of a page.
-NAME, BATCH, TOP, ANSWERS, PAGE = 4_000, 1_000, 1_000, 50_000, 500
+NAME, BATCH, TOP, ANSWERS, PAGE = 1_000, 1_000, 1_000, 50_000, 500
 
 
 @dataclass(frozen=True)

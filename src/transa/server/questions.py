@@ -107,7 +107,7 @@ async def near(
 async def discovered(
     run: Run,
     service: Serving,
-    relation: Annotated[list[Text] | None, Query(max_length=100)] = None,
+    relation: Annotated[list[Text] | None, Query(max_length=5)] = None,
     top: Top = 50,
     each: Annotated[int, Query(ge=1, le=100)] = 10,
     errors: bool = False,

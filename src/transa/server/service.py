@@ -91,7 +91,7 @@ def _service(request: Request) -> Service:
     return service
 
 
-def _run(request: Request, run: Annotated[str, PathParameter(max_length=NAME, examples=["umls"])]) -> ServedRun:
+def _run(request: Request, run: Annotated[str, PathParameter(max_length=120, examples=["umls"])]) -> ServedRun:
     try:
         return known(_service(request).runs, run)
     except LookupError as error:

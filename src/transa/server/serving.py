@@ -13,9 +13,12 @@ import uvicorn
 
 from transa.errors import InputError
 from transa.server.app import make_app
-from transa.server.guard import is_loopback
+from transa.server.guard import App, is_loopback
 from transa.server.limits import Limits
 from transa.server.runs import Runs
+
+#: The largest head of a request, in bytes: a few names of the greatest length, percent-encoded.
+HEAD = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -66,21 +69,28 @@ def serve(runs: Runs, address: Address, limits: Limits | None = None, *, started
     app = make_app(runs, token=address.token, local=local, limits=limits, origins=address.origins)
     listening = listen(address)
     port = listening.getsockname()[1]
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        proxy_headers=False,
-        limit_concurrency=limits.connections,
-        timeout_graceful_shutdown=limits.drain,
-        h11_max_incomplete_event_size=1 << 16,
-    )
     name = f"[{address.host}]" if ":" in address.host else address.host
     started(f"http://{name}:{port}/")
     with _ending_quietly():
-        uvicorn.Server(config).run(sockets=[listening])
+        make_server(app, limits).run(sockets=[listening])
+
+
+def make_server(app: App, limits: Limits) -> uvicorn.Server:
+    """Return a server that listens once it is run with a socket."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http="h11",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            limit_concurrency=limits.connections,
+            timeout_graceful_shutdown=limits.drain,
+            h11_max_incomplete_event_size=HEAD,
+        )
+    )
 
 
 def listen(address: Address) -> socket.socket:

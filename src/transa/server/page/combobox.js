@@ -11,7 +11,7 @@ let count = 0;
  */
 export function combobox(run, kind, { label, value = "", key = "", chosen = () => {}, hideLabel = false }) {
   const id = `combobox-${++count}`;
-  const list = el("ul", { role: "listbox", id, hidden: true, "aria-label": label });
+  const list = el("ul", { role: "listbox", id, hidden: true, "aria-label": `${label}: suggestions` });
   const input = el("input", {
     type: "text", role: "combobox", autocomplete: "off", spellcheck: "false", "aria-expanded": "false", "aria-controls": id,
     "aria-autocomplete": "list", "aria-label": hideLabel ? label : null, placeholder: hideLabel ? label : null, value,

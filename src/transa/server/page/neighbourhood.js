@@ -55,19 +55,22 @@ function settle(nodes, ends) {
 }
 
 function draw(run, centre, nodes, ends) {
+  const between = new Map();  // how many edges there are between two entities, whose labels stand below each other
   const lines = ends.map(([one, two, fact]) => {
+    const pair = JSON.stringify([one.key, two.key].sort()), nth = between.get(pair) || 0;
+    between.set(pair, nth + 1);
     const line = el("line", { class: `edge${fact.predicted ? " predicted" : ""}` });
     const text = el("text", { class: fact.predicted ? "edge-label predicted-label" : "edge-label", "text-anchor": "middle" },
       fact.text);
     const part = one.key === centre.key ? 0.62 : 0.38;  // nearer to the outer end, where edges are further apart
-    return { one, two, line, text, part };
+    return { one, two, line, text, part, nth };
   });
   const svg = el("svg", { class: "drawing", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": `Facts around ${centre.name}; predicted ones are dashed` });
   const place = () => {
-    for (const { one, two, line, text, part } of lines) {
+    for (const { one, two, line, text, part, nth } of lines) {
       for (const [name, value] of Object.entries({ x1: one.x, y1: one.y, x2: two.x, y2: two.y })) line.setAttribute(name, value);
       text.setAttribute("x", one.x + part * (two.x - one.x));
-      text.setAttribute("y", one.y + part * (two.y - one.y) - 3);
+      text.setAttribute("y", one.y + part * (two.y - one.y) - 3 + 12 * nth);
     }
     for (const node of nodes) node.drawn.setAttribute("transform", `translate(${node.x},${node.y})`);
   };
