@@ -154,7 +154,7 @@ def test_wrong_options_are_errors_and_write_nothing(
 
 def test_what_is_no_run_is_an_error(command, run: Path, tmp_path: Path) -> None:
     result = command("classify", tmp_path / "nothing")
-    assert (result.code, "not a run folder" in result.err) == (2, True)
+    assert (result.code, "no such run folder" in result.err) == (2, True)
     alone = KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "r", "c")])
     result = command("classify", run_folder(tmp_path / "alone", alone))
     assert (result.code, "no validation triples" in result.err) == (2, True)
