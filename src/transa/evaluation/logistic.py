@@ -38,7 +38,8 @@ class Logistic:
     offsets
         By group; a group without one has 0.
     curve
-        Log-odds and what they become, both rising: what the rows left out in cross-validation say of them. Empty if they are few.
+        Log-odds and what they become, both rising: what the rows left out in cross-validation say of them. Empty if they are few, or
+        if log-odds fit rows left out better as they are.
     """
 
     level: float
@@ -96,7 +97,8 @@ class Logistic:
         offsets = _offsets(scaled @ fitted, targets, rows_weights, groups, strength, int(groups.max()), found)
         weights = fitted[1:] / deviation
         present = np.unique(groups).tolist() if strength < STRENGTHS[0] else []
-        curve = _curve(apart[strength], labels, rows_weights, found)
+        left_out = (apart[strength], labels, rows_weights, found)
+        curve = _curve(*left_out) if _bent_loss(*left_out, part) < losses[strength] else ()
         return cls(
             float(fitted[0] - weights @ centre),
             tuple(weights.tolist()),
@@ -108,12 +110,7 @@ class Logistic:
         """Return the log-odds of each row."""
         offsets = np.array([self.offsets.get(group, 0.0) for group in groups.tolist()], float)
         found: Values = columns @ np.array(self.weights) + self.level + offsets
-        if not self.curve:
-            return found
-        places, values = np.array(self.curve).T
-        below = np.minimum(found - places[0], 0)  # under the curve, log-odds fall as before
-        bent: Values = np.interp(found, places, values) + below + TILT * found
-        return bent
+        return _bent(found, self.curve)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -147,6 +144,28 @@ def _slopes(logits: Values, targets: Values, weights: Values, found: float) -> t
     said = found * chances * EXACT
     left = (1 - chances) / (1 - said)
     return weights * (said - targets) * left, weights * said * (1 - chances) * left
+
+
+def _bent(logits: Values, curve: tuple[tuple[float, float], ...]) -> Values:
+    """Return what log-odds become by a curve."""
+    if not curve:
+        return logits
+    places, values = np.array(curve).T
+    below = np.minimum(logits - places[0], 0)  # under the curve, log-odds fall as before
+    bent: Values = np.interp(logits, places, values) + below + TILT * logits
+    return bent
+
+
+def _bent_loss(
+    logits: Values, labels: npt.NDArray[np.bool_], weights: Values, found: float, part: npt.NDArray[np.int64]
+) -> float:
+    """Return the cross-entropy of rows that are left out part by part, if the others give a curve."""
+    total = 0.0
+    for fold in np.unique(part).tolist():
+        kept, left = part != fold, part == fold
+        curve = _curve(logits[kept], labels[kept], weights[kept], found) if kept.any() else ()
+        total += _loss(_bent(logits[left], curve), labels[left].astype(np.float64), weights[left], found)
+    return total
 
 
 def _curve(
