@@ -8,7 +8,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, Unpack
 
-from transa.choices import Calibration, Side, Split
+from transa.choices import Calibration, DecidedBy, Side, Split
 from transa.data import KnowledgeGraph
 from transa.data.constraints import Constraints
 from transa.data.graph import required
@@ -242,6 +242,7 @@ class Estimator:
         chunk: int | None = None,
         callback: Callable[[int], None] | None = None,
         loop_prior: bool = True,
+        rules: bool = False,
     ) -> Evaluation:
         """Rank the head and the tail of each true triple of a split among all entities.
 
@@ -250,7 +251,7 @@ class Estimator:
         graph
             By default the graph that the model was trained on. Entities and relations of any other are found by their keys, and
             the model must know all that stand in its triples.
-        split, known, limit, seed, chunk, callback, loop_prior
+        split, known, limit, seed, chunk, callback, loop_prior, rules
             See `transa.evaluation.evaluate`.
         """
         chosen = self.graph_ if graph is None else self.trained_.aligned(graph)
@@ -264,6 +265,7 @@ class Estimator:
             chunk=chunk,
             callback=callback,
             loop_prior=loop_prior,
+            rules=rules,
         )
 
     def classify(
@@ -274,6 +276,7 @@ class Estimator:
         seed: int = 0,
         calibration: Calibration | None = "isotonic",
         limit: int | None = None,
+        by: DecidedBy | None = None,
     ) -> Classification:
         """Tell the true triples of a split from false ones, with thresholds from the validation split.
 
@@ -284,9 +287,12 @@ class Estimator:
             the model must know all that stand in its triples.
         split, seed, calibration, limit
             See `transa.evaluation.classify`.
+        by
+            The same; by default what the recipe has as `decided_by`.
         """
         chosen = self.graph_ if graph is None else self.trained_.aligned(graph)
-        return classify(self.model_, chosen, split, seed=seed, calibration=calibration, limit=limit)
+        decided_by = self.recipe_.decided_by if by is None else by
+        return classify(self.model_, chosen, split, seed=seed, calibration=calibration, limit=limit, by=decided_by)
 
     # ------------------------------------------------------------------ questions
 

@@ -111,7 +111,10 @@ def _umap(vectors: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.float64
         start, _ = _pca(vectors)
         start *= 10 / max(float(np.abs(start).max()), 1e-12)
         laid = UMAP(n_neighbors=near, init=start, random_state=seed, n_jobs=1).fit_transform(vectors)
-    return np.asarray(laid, dtype=np.float64)
+    places = np.asarray(laid, dtype=np.float64)
+    if not np.isfinite(places).all():
+        raise InputError("UMAP found no places for these vectors; use the method pca")
+    return places
 
 
 def _types(trained: Trained, colour: str) -> list[str | None]:

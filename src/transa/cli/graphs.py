@@ -9,7 +9,7 @@ import typer
 
 from transa import choices
 from transa.cli.options import Json, Overwrite, Selection, Source, Split, SplitSeed, TextFormat, add_command, column_of
-from transa.cli.output import emit_json, note, shown_names, table
+from transa.cli.output import REACHED, emit_json, note, note_compiling_rules, rules_mined, shown_names, table
 from transa.readable import graph_size, short
 
 if TYPE_CHECKING:
@@ -97,15 +97,26 @@ def stats(
     selection: Selection,
     as_json: Json = False,
     top: Annotated[int, typer.Option(min=0, help="How many relations to show.")] = 15,
+    no_rules: Annotated[bool, typer.Option("--no-rules", help="Without what rules reach.")] = False,
 ) -> None:
     """Show what a graph holds: sizes, relations, categories, and what leaks from train into test."""
     graph = load_graph(source, text, selection)
     note(*graph.notes)
-    found = graph.statistics().to_dict()
+    found = {**graph.statistics().to_dict(), "rules": None if no_rules else _reached_by_rules(graph)}
     if as_json:
         emit_json({"source": source, **found})
     else:
         _show(source, found, shown_names(graph.relations), top)
+
+
+def _reached_by_rules(graph: KnowledgeGraph) -> dict[str, Any] | None:
+    """Return which triples of valid and test follow from train by rules, or None if there are no triples of one or the other."""
+    if not len(graph.train) or not len(graph.positives("valid")) + len(graph.positives("test")):
+        return None
+    from transa.rules import QuickRules
+
+    note_compiling_rules()
+    return QuickRules.of(graph).report()
 
 
 def _show(source: str, found: dict[str, Any], names: dict[str, str], top: int) -> None:
@@ -156,6 +167,24 @@ def _show(source: str, found: dict[str, Any], names: dict[str, str], top: int) -
                     min(pair["shares"]),
                 )
                 for pair in related[:top]
+            ],
+        )
+    rules = found["rules"]
+    if rules:
+        table(
+            f"Triples that {rules_mined(rules)} reach",
+            ("reached by", *(each for split in rules["reached"] for each in (split, "share"))),
+            [
+                (
+                    label,
+                    *(
+                        each
+                        for counts in rules["reached"].values()
+                        for each in (counts[name], f"{counts[name] / max(sum(counts.values()), 1):.1%}")
+                    ),
+                )
+                for name, label in REACHED.items()
+                if name != "other" or rules["forms"] == "all"
             ],
         )
     if found["leaked"]["test_triples"]:

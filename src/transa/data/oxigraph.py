@@ -95,6 +95,11 @@ def serialize(statements: Iterable[rdf.Triple], file: BinaryIO, suffix: str) -> 
     rdf.serialize(statements, file, format=getattr(rdf.RdfFormat, SYNTAXES[suffix]))
 
 
+def statement(head: str, relation: str, tail: str) -> rdf.Triple:
+    """Return a triple as a statement."""
+    return rdf.Triple(term(head), term(relation, blank=False), term(tail))  # type: ignore[arg-type]
+
+
 def _parsed(path: Path) -> Iterator[rdf.Quad]:
     syntax = getattr(rdf.RdfFormat, SYNTAXES[format_suffix(path)])
     with reading(path), open_bytes(path) as file:

@@ -161,6 +161,18 @@ def _named(rows: Iterable[Any]) -> Iterator[tuple[tuple[str, str, str], int | No
         yield (head, relation, tail), int(row[3]) if len(row) == 4 else None
 
 
+def _texts(names: Iterable[str]) -> pa.Array:
+    """Return an Arrow array of texts. `pyarrow.array` would load pandas."""
+    builder = pa.lib.StringBuilder()
+    builder.append_values(names)
+    return builder.finish()
+
+
+def _numbers(ids: array[int]) -> pa.Array:
+    """Return an Arrow array of ids, without a copy and without pandas."""
+    return pa.Array.from_buffers(pa.int32(), len(ids), [None, pa.py_buffer(ids)])
+
+
 class TableBuilder:
     """Collects named triples one by one; each distinct name is stored once."""
 
@@ -181,9 +193,9 @@ class TableBuilder:
 
     def table(self, **fields: Any) -> TripleTable:
         """Return what was collected; `fields` are the other attributes of the `TripleTable`."""
-        entities, relations = (pa.array(list(ids), pa.string()) for ids in self._ids)
+        entities, relations = map(_texts, self._ids)
         columns = (
-            pa.chunked_array([pa.DictionaryArray.from_arrays(np.frombuffer(column, np.int32), names)], NAMES)
+            pa.chunked_array([pa.DictionaryArray.from_arrays(_numbers(column), names)], NAMES)
             for column, names in zip(self._columns, (entities, relations, entities), strict=True)
         )
         return TripleTable(*columns, **fields)

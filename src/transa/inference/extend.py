@@ -105,7 +105,8 @@ def extend(
     steps
         Gradient steps on the new triples in which only the new vectors move; with 0 they stay where they start.
     refine
-        Epochs of training on all triples afterwards, in which all parameters move.
+        Epochs of training on all triples afterwards, in which all parameters move. If the model has rules, they are mined anew; without
+        `refine`, they stay as they are, and the new triples are facts that they may rest on.
     seed
         The seed of the negatives.
     options
@@ -120,8 +121,7 @@ def extend(
     recipe = trained.recipe
     if recipe is None:
         raise InputError("extend: it is not known how the model was trained")
-    if trained.model.evidence is not None:
-        raise InputError("extend: the model has rules, and new triples change them; train it again")
+    trained.model.need_vectors("extend")
     if trained.model.by_paths:
         raise InputError(f"extend: {trained.model.name} has to be trained again, since new triples change its paths")
     for name, value in (("steps", steps), ("refine", refine)):
@@ -139,6 +139,8 @@ def extend(
     losses = None
     if len(graph.entities) > old and len(mine):
         losses = settle(model, whole, mine, old, recipe, steps, seed)
+    if trained.model.evidence is not None:
+        model.evidence = trained.model.evidence.extended(added, model.num_entities)
     if refine:
         model = _refine(trained, model, graph, recipe, refine, options, folder, callback)
     elif folder is not None:

@@ -260,10 +260,15 @@ class Trained:
             f"(loops in train: {loops:,} of {triples:,} triples)"
         )
 
+    @property
+    def relation_sizes(self) -> npt.NDArray[np.int64]:
+        """How many training triples each relation has."""
+        return self._loops[1]
+
     @cached_property
     def _loops(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The training triples of each relation from an entity to itself, and all its training triples."""
-        return count_loops(self.graph.train, self.model.num_relations)
+        return count_loops(self.graph.train, self.model.graph_relations)
 
     def splits_of(self, triple: Triples) -> list[str]:
         """Return the splits that hold a triple as a fact."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from transa.choices import DecidedBy
 from transa.errors import InputError, quote, suggest
 from transa.format1 import SETTINGS
 from transa.models import MODELS, Model, build
@@ -281,6 +282,11 @@ class Recipe(BaseModel):
     validate_on: Literal["auto", "mrr", "accuracy"] = Field(
         "auto",
         description="Filtered MRR of both sides, or accuracy of triple classification; auto: accuracy where valid has labels.",
+    )
+    decided_by: DecidedBy = Field(
+        "score",
+        description="What tells a true triple from a false one in validation and classification: the score, or the score beside other "
+        "answers to its two questions.",
     )
     validate_sample: Count = Field(1000, description="How many validation triples are ranked; they are drawn once.")
     patience: Whole = Field(

@@ -100,5 +100,6 @@ class Settings(TypedDict, total=False):
     # validation
     validate_every: int
     validate_on: Literal["auto", "mrr", "accuracy"]
+    decided_by: Literal["score", "questions"]
     validate_sample: int
     patience: int
