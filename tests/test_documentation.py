@@ -36,6 +36,7 @@ PAGES = {
     "docs/reproduction.md": (),
     "docs/rules.md": (),
     "docs/serving.md": ("films",),
+    "docs/text.md": (),
     "docs/tutorial.md": (),
 }
 #: How the commands begin that are not run, and why.

@@ -9,7 +9,7 @@ import typer
 
 from transa.choices import Layout, Side
 from transa.cli.options import Iris, Json, Overwrite, Picture, Run, TableOutput, add_command
-from transa.cli.output import deliver, emit_json, note, note_compiling, show
+from transa.cli.output import deliver, emit_json, note, note_compiling, note_learning, show
 from transa.readable import one_line
 
 
@@ -42,6 +42,7 @@ def explain(
         check_picture(picture, overwrite=overwrite)
     model = load_model(run)
     note_compiling("count_better", model.model_, 1)
+    note_learning(model.trained_)
     found = model.explain(head, relation, tail, top=top, side=side)
     note(*model.trained_.notes)
     if picture is not None:
@@ -89,8 +90,9 @@ def entity_map(
     colour: Annotated[
         str,
         typer.Option(
-            metavar="degree|role|RELATION",
-            help="By training triples, by the side of a relation where an entity stands most often, or by what a relation leads to.",
+            metavar="degree|type|role|RELATION",
+            help="By training triples, by the graph's types, by the side of a relation where an entity stands most often, or by what "
+            "a relation leads to.",
         ),
     ] = "degree",
     out: Annotated[

@@ -10,7 +10,7 @@ import typer
 
 from transa.cli.graphs import load_triples
 from transa.cli.options import NoLoopPrior, Only, Run, Selection, SkipUnknown, TableOutput, TextFormat, add_command
-from transa.cli.output import deliver, note, note_compiling, note_skipped, progress_bar, show
+from transa.cli.output import deliver, note, note_compiling, note_learning, note_skipped, progress_bar, show
 
 if TYPE_CHECKING:
     from transa.inference.rows import Skipped
@@ -74,6 +74,7 @@ def predict(
         questions, skipped = whole_questions(model.trained_, questions, places, skip_unknown=asked.skip_unknown)
         note_skipped(skipped, "question")
     note_compiling("best_answers", model.model_, len(questions))
+    note_learning(model.trained_)
     answers = model.answer(questions, top=top, new_only=new_only, in_range=in_range, loop_prior=not no_loop_prior)
     note(*notes_on_answers(model.trained_, answers))
     left = f"no answer is left{' that is new' if new_only else ''}{' in range' if in_range else ''}"
@@ -112,6 +113,8 @@ def check(
     model = load_model(run)
     ids, skipped = triple_ids(model.trained_, triples.rows(), triples.places, skip_unknown=skip_unknown)
     note_skipped(skipped, "triple")
+    note_compiling("best_answers", model.model_, len(ids))
+    note_learning(model.trained_)
     checked = check_ids(model.trained_, ids)
     below = [] if fail_below is None else checked.below(fail_below)
     report = {"run": str(run), **report_of_checks(model.trained_, checked, skipped, len(below))}
@@ -149,6 +152,7 @@ def discover(
 
     output.check()
     model = load_model(run)
+    note_learning(model.trained_)
     if errors:
         found = model.discover(top=top, each_head=each_head, relations=relation, errors=True)
     else:

@@ -41,8 +41,12 @@ class Training:
         list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting of the recipe; repeatable.")
     ] = None
     with_rules: Annotated[
-        bool, typer.Option("--with-rules", help="Mine rules as well, and learn on valid how much they count.")
-    ] = False
+        bool | None,
+        typer.Option(
+            "--with-rules/--no-rules",
+            help="Mine rules as well, and learn on valid how much they count; the general recipe does.",
+        ),
+    ] = None
     minutes: Annotated[
         float | None, typer.Option(help="How long training by the general recipe may take, its trials included; 10.")
     ] = None
@@ -103,7 +107,9 @@ def train(
     if not len(graph.valid):
         note(f"{NO_VALID}; --split 0.8,0.1,0.1 takes some of the triples for it")
     folder = RunFolder(out)
-    given = dict(map(read_setting, training.settings or [])) | ({"with_rules": True} if training.with_rules else {})
+    given = dict(map(read_setting, training.settings or []))
+    if training.with_rules is not None:
+        given["with_rules"] = training.with_rules
     options = machine.options()
     if not training.resume:
         folder.check_new()  # before any trials

@@ -271,7 +271,8 @@ class RunFolder:
         try:
             value = json.loads(read_small(path), parse_constant=_no_number, parse_float=_finite)
         except FileNotFoundError:
-            raise InputError(f"not a run folder: {name} is missing", path=self.path) from None
+            why = f"not a run folder: {name} is missing" if self.path.is_dir() else "there is no such run folder"
+            raise InputError(why, path=self.path) from None
         except InputError:
             raise
         except (ValueError, RecursionError) as error:
