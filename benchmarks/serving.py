@@ -242,7 +242,7 @@ def main() -> None:
         turns: dict[str, list[dict[str, Any]]] = {name: [] for name in modes}
         with server(run, 1) as alone, server(run, asked.joined) as joined:
             ready = [wait_until_ready(alone), wait_until_ready(joined)]
-            parts = [every[at : at + 500] for at in range(0, QUESTIONS, 500)]
+            parts = [every[at : at + 50] for at in range(0, QUESTIONS, 50)]
             many = [json.dumps({"questions": list(map(vars, part)), "top": TOP}).encode() for part in parts]
             for address in (alone, joined):
                 asyncio.run(warm_up(address, many))

@@ -59,6 +59,7 @@ def sizes_of(run: ServedRun) -> dict[str, Any]:
         probabilities=bool(len(graph.valid)),
         metric=model.metric_rules is not None,
         vectors=model.has_vectors,
+        types=graph.types is not None,
     ).model_dump()
 
 
@@ -148,7 +149,9 @@ async def entity_map(
     run: Run,
     service: Serving,
     method: Layout = "pca",
-    colour: Annotated[str, Query(min_length=1, max_length=NAME, description="degree, role, or a relation")] = "role",
+    colour: Annotated[
+        str, Query(min_length=1, max_length=NAME, description="degree, type, role, or a relation")
+    ] = "role",
 ) -> Response:
     """Lay out all entities in the plane."""
 
