@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from transa.analysis.entity_map import EntityMap, entity_map
-from transa.choices import Layout
 from transa.errors import InputError, quote
 from transa.evaluation import classify, evaluate
 from transa.evaluation.ranking import are_few
@@ -72,9 +71,9 @@ class ServedRun:
         """Finds relations by parts of their names."""
         return Lookup(self.trained.graph.relations, self.trained.relation_sizes)
 
-    def map(self, method: Layout, colour: str) -> EntityMap:
+    def map(self, colour: str) -> EntityMap:
         """Return the map of all entities."""
-        return self._once(("map", method, colour), lambda: entity_map(self.trained, method, colour))
+        return self._once(("map", colour), lambda: entity_map(self.trained, "pca", colour))
 
     def queue(self, kind: str) -> Checks:
         """Return the most probable new facts, or with ``"doubtful"`` the least probable known ones."""

@@ -289,7 +289,6 @@ class MapGot(Got):
     """All entities in the plane, in the order of their ids; `type` holds positions in `types`, -1 for none."""
 
     run: str
-    method: str
     explained: list[float] | None
     x: list[float]
     y: list[float]
