@@ -42,7 +42,7 @@ def test_json_holds_fractions_over_all_and_for_each_relation(command, run: Path)
     result = command("classify", run, "--json")
     summary = parsed(result)
     assert set(summary) == MEASURES | {
-        *("run", "split", "sampled", "seed", "global_threshold", "barred_loops", "estimate", "relations"),
+        *("run", "split", "decided_by", "sampled", "seed", "global_threshold", "barred_loops", "estimate", "relations"),
         *("calibration", "notes"),
     }
     assert (summary["run"], summary["split"], summary["n"], summary["sampled"]) == (str(run), "test", 1322, True)
@@ -54,6 +54,13 @@ def test_json_holds_fractions_over_all_and_for_each_relation(command, run: Path)
     assert set(summary["relations"]["isa"]) == MEASURES | {"threshold", "own_threshold"}
     assert "no labels" in result.err
     assert summary["notes"] == ["valid and test have no labels: one false triple was drawn for each true one (seed 0)"]
+
+
+def test_triples_are_decided_by_their_questions_if_asked(command, run: Path) -> None:
+    summary = parsed(command("classify", run, "--json", "--by", "questions"))
+    assert (summary["decided_by"], summary["global_threshold"]) == ("questions", 0)
+    wrong = command("classify", run, "--by", "answers")
+    assert wrong.code == 2 and "answers" in wrong.err
 
 
 def test_tables_show_all_and_the_largest_relations_first(command, run: Path) -> None:

@@ -22,6 +22,10 @@ Command = Callable[..., Result]
 MEASURES = {"mr", "mrr", "hits@1", "hits@3", "hits@10", "median", "amr", "amri"}
 
 
+#: Most of these tests are about other figures.
+PLAIN = "--no-rules"
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runs") / "umls"
@@ -31,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_report_has_both_sides_raw_and_filtered_categories_and_relations(command: Command, run: Path) -> None:
-    result = command("evaluate", run, "--json")
+    result = command("evaluate", run, PLAIN, "--json")
     assert result.code == 0
     report = json.loads(result.out)
     assert report["n"] == 661
@@ -50,8 +54,8 @@ def test_the_report_has_both_sides_raw_and_filtered_categories_and_relations(com
 
 
 def test_the_tables_have_popularity_beside_the_model(command: Command, run: Path) -> None:
-    report = json.loads(command("evaluate", run, "--json").out)
-    shown = command("evaluate", run).out
+    report = json.loads(command("evaluate", run, PLAIN, "--json").out)
+    shown = command("evaluate", run, PLAIN).out
     assert "popular: filtered ranks by how often an entity stands on that side of the relation in train" in shown
     found = report["popularity"]["both"]["filtered"]
     assert set(found) == MEASURES
@@ -61,34 +65,53 @@ def test_the_tables_have_popularity_beside_the_model(command: Command, run: Path
         assert f"{some['popularity']['tail']['filtered']['mrr']:.3f}" in shown, name
 
 
+def test_rules_alone_stand_beside_the_model(command: Command, run: Path) -> None:
+    report = json.loads(command("evaluate", run, "--json").out)
+    shown = command("evaluate", run).out
+    rules = report["rules_alone"]
+    assert (rules["forms"], rules["complete"]) == ("all", True)
+    (line,) = [line for line in shown.splitlines() if line.replace("│", " ").split()[:2] == ["both", "rules"]]
+    assert f"{rules['both']['filtered']['mrr']:.3f}" in line
+    assert f"filtered ranks by {rules['rules']:,} rules of all forms mined from train" in shown
+    assert sum(some["n"] for some in rules["reached"].values()) == 661
+    for some in rules["reached"].values():
+        assert f"{some['share']:.1%}" in shown and f"{some['both']['filtered']['mrr']:.3f}" in shown
+    mean = sum(some["n"] * some["both"]["filtered"]["mrr"] for some in rules["reached"].values()) / 661
+    assert mean == pytest.approx(report["both"]["filtered"]["mrr"])
+    assert json.loads(command("evaluate", run, "--no-rules", "--json").out)["rules_alone"] is None
+    assert "mined from train" not in command("evaluate", run, "--no-rules").out
+
+
 def test_validating_does_not_filter_by_test(command: Command, run: Path) -> None:
-    usual = json.loads(command("evaluate", run, "--split", "valid", "--json").out)
+    usual = json.loads(command("evaluate", run, PLAIN, "--split", "valid", "--json").out)
     assert usual["filter"] == ["train", "valid"]
-    everything = json.loads(command("evaluate", run, "--split", "valid", "--filter", "train,valid,test", "--json").out)
+    everything = json.loads(
+        command("evaluate", run, PLAIN, "--split", "valid", "--filter", "train,valid,test", "--json").out
+    )
     assert everything["both"]["filtered"]["mr"] < usual["both"]["filtered"]["mr"]
-    nothing = json.loads(command("evaluate", run, "--filter", "none", "--json").out)
+    nothing = json.loads(command("evaluate", run, PLAIN, "--filter", "none", "--json").out)
     assert nothing["both"]["filtered"] == nothing["both"]["raw"]
 
 
 def test_a_sample_is_called_an_estimate_and_has_intervals(command: Command, run: Path) -> None:
-    whole = json.loads(command("evaluate", run, "--json").out)
-    sample = json.loads(command("evaluate", run, "--limit", 300, "--seed", 3, "--json").out)
+    whole = json.loads(command("evaluate", run, PLAIN, "--json").out)
+    sample = json.loads(command("evaluate", run, PLAIN, "--limit", 300, "--seed", 3, "--json").out)
     assert sample["n"] == 300
     assert sample["estimate"]["population"] == 661
     low, high = sample["estimate"]["filtered"]["mrr"]
     assert low < sample["both"]["filtered"]["mrr"] < high
     assert low < whole["both"]["filtered"]["mrr"] < high
-    assert sample == json.loads(command("evaluate", run, "--limit", 300, "--seed", 3, "--json").out) | {
+    assert sample == json.loads(command("evaluate", run, PLAIN, "--limit", 300, "--seed", 3, "--json").out) | {
         "seconds": sample["seconds"]
     }
-    assert "estimate" in command("evaluate", run, "--limit", 300).out
+    assert "estimate" in command("evaluate", run, PLAIN, "--limit", 300).out
 
 
 @pytest.mark.slow
 def test_every_rank_can_be_written(command: Command, run: Path, tmp_path: Path) -> None:
     text, binary = tmp_path / "ranks.csv", tmp_path / "ranks.parquet"
-    report = json.loads(command("evaluate", run, "--ranks", text, "--answers", 2, "--json").out)
-    assert command("evaluate", run, "--ranks", binary, "--answers", 2).code == 0
+    report = json.loads(command("evaluate", run, PLAIN, "--ranks", text, "--answers", 2, "--json").out)
+    assert command("evaluate", run, PLAIN, "--ranks", binary, "--answers", 2).code == 0
     with text.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     table = pq.read_table(binary)
@@ -123,7 +146,9 @@ def test_every_rank_can_be_written(command: Command, run: Path, tmp_path: Path) 
 
 def test_tie_rules_and_any_k(command: Command, run: Path) -> None:
     found = {
-        rule: json.loads(command("evaluate", run, "--ties", rule, "--hits", "2,50", "--json").out)["both"]["filtered"]
+        rule: json.loads(command("evaluate", run, PLAIN, "--ties", rule, "--hits", "2,50", "--json").out)["both"][
+            "filtered"
+        ]
         for rule in ("optimistic", "realistic", "pessimistic")
     }
     assert {"hits@2", "hits@50"} < set(found["realistic"])
@@ -131,7 +156,7 @@ def test_tie_rules_and_any_k(command: Command, run: Path) -> None:
 
 
 def test_tables_for_people(command: Command, run: Path) -> None:
-    result = command("evaluate", run)
+    result = command("evaluate", run, PLAIN)
     assert result.code == 0
     for word in ("filtered", "MRR", "Hits@10", "N-N", "affects", "distinct queries"):
         assert word in result.out
@@ -157,7 +182,7 @@ def test_relations_are_called_by_label_for_people_and_by_key_in_json(command: Co
     ],
 )
 def test_wrong_arguments_are_refused(command: Command, run: Path, arguments: list[str], message: str) -> None:
-    result = command("evaluate", run, *arguments)
+    result = command("evaluate", run, PLAIN, *arguments)
     assert result.code == 2
     assert message in result.err
     assert "Traceback" not in result.err
@@ -173,7 +198,7 @@ def test_what_is_no_run_is_refused(command: Command, tmp_path: Path) -> None:
 def test_a_file_is_not_overwritten_unasked(command: Command, run: Path, tmp_path: Path) -> None:
     target = tmp_path / "ranks.csv"
     target.write_text("mine")
-    assert command("evaluate", run, "--ranks", target).code == 2
+    assert command("evaluate", run, PLAIN, "--ranks", target).code == 2
     assert target.read_text() == "mine"
-    assert command("evaluate", run, "--ranks", target, "--overwrite").code == 0
+    assert command("evaluate", run, PLAIN, "--ranks", target, "--overwrite").code == 0
     assert target.read_text().startswith("head,")

@@ -575,10 +575,27 @@ def test_names_are_shown_literally(command, tmp_path):
 
 
 def test_top_limits_the_relations(command):
-    everything, few = command("stats", "nations", "--top", 60).out, command("stats", "nations", "--top", 2).out
+    everything, few = (command("stats", "nations", "--no-rules", "--top", top).out for top in (60, 2))
     assert "the 2 largest" in few
     assert few.count("\n") < everything.count("\n")
-    assert command("stats", "nations", "--top", 0).code == 0
+    assert command("stats", "nations", "--no-rules", "--top", 0).code == 0
+
+
+def test_stats_tell_what_rules_reach(command, tmp_path: Path) -> None:
+    twins = [(f"{a}{i}", r, f"{b}{i}") for i in range(9) for a, r, b in (("p", "owns", "q"), ("q", "is owned by", "p"))]
+    lone = ("p1", "owns", "q2")
+    graph = KnowledgeGraph.from_triples(twins[:-3], [lone], [twins[-3], lone])
+    graph.save(tmp_path / "graph")
+    found = json.loads(command("stats", tmp_path / "graph", "--json").out)["reached_by_rules"]
+    assert (found["forms"], found["complete"]) == ("all", True)
+    assert found["reached"]["test"] == {"one_atom": 1, "other": 0, "none": 1}
+    assert found["reached"]["valid"] == {"one_atom": 0, "other": 0, "none": 1}
+    shown = command("stats", tmp_path / "graph").out
+    (line,) = [line.replace("│", " ").split() for line in shown.splitlines() if "a rule of one atom" in line]
+    assert line[-4:] == ["0", "0.0%", "1", "50.0%"]
+    assert json.loads(command("stats", tmp_path / "graph", "--no-rules", "--json").out)["reached_by_rules"] is None
+    single = KnowledgeGraph.from_triples(twins).save(tmp_path / "single")
+    assert json.loads(command("stats", single, "--json").out)["reached_by_rules"] is None  # nothing to reach
 
 
 # ---------------------------------------------------------------------- JSON

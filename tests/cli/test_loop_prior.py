@@ -22,14 +22,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_evaluate_shows_both(command: Command, run: Path) -> None:
-    found = json.loads(command("evaluate", run, "--json").out)
-    plain = json.loads(command("evaluate", run, "--no-loop-prior", "--json").out)
+    found = json.loads(command("evaluate", run, "--no-rules", "--json").out)
+    plain = json.loads(command("evaluate", run, "--no-rules", "--no-loop-prior", "--json").out)
     assert (found["loop_prior"]["relations"], found["loop_prior"]["of"], plain["loop_prior"]) == (1, 2, None)
     assert found["loop_prior"]["without"]["both"] == plain["both"]
     assert found["both"]["raw"]["mrr"] > plain["both"]["raw"]["mrr"]
-    shown = command("evaluate", run).out
+    shown = command("evaluate", run, "--no-rules").out
     assert "in 1 of 2 relations an entity is no answer to itself" in shown and "Without the loop prior" in shown
-    shown = command("evaluate", run, "--no-loop-prior").out
+    shown = command("evaluate", run, "--no-rules", "--no-loop-prior").out
     assert "Without a loop prior" in shown and "Without the loop prior" not in shown
 
 
@@ -71,6 +71,8 @@ def test_the_limit_is_a_setting(command: Command, tmp_path: Path) -> None:
     for limit, used in ((0, False), (0.5, True)):
         run = tmp_path / str(limit)
         assert command("train", "umls", "--out", run, *settings, "--set", f"loop_limit={limit}").code == 0
-        assert bool(json.loads(command("evaluate", run, "--limit", 5, "--json").out)["loop_prior"]) == used
+        assert (
+            bool(json.loads(command("evaluate", run, "--no-rules", "--limit", 5, "--json").out)["loop_prior"]) == used
+        )
     refused = command("train", "umls", "--out", tmp_path / "x", "--set", "loop_limit=2")
     assert refused.code == 2 and "loop_limit" in refused.err

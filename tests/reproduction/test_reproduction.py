@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from transa.errors import InputError
 from transa.evaluation import evaluate
 from transa.models import MODELS
 from transa.reproduction import Event, Results, make_tables, plan_table, reproduce
+from transa.reproduction.first_defaults import FIRST
 from transa.reproduction.metric_plot import draw_study
 from transa.reproduction.metric_study import beside, findings
 from transa.reproduction.page import reproduction_page
@@ -24,6 +26,7 @@ from transa.reproduction.plan import SYSTEMS, without_metric
 from transa.reproduction.records import dataset_fingerprint, run_key
 from transa.reproduction.running import mean_rank_parts
 from transa.training import TrainingError, recipe_from
+from transa.training.recipe import Recipe
 from transa.training.recipe_files import load_recipe
 from transa.training.trainer import start_model
 
@@ -131,6 +134,36 @@ def test_the_key_depends_on_settings_dataset_and_split() -> None:
     keys = {run_key(first, "a"), run_key(second, "a"), run_key(first, "b"), run_key(first, "a", "valid")}
     assert len(keys) == 4
     assert dataset_fingerprint(transa.load("umls")) != dataset_fingerprint(transa.load("nations"))
+
+
+def test_every_setting_has_the_value_that_records_without_it_mean() -> None:
+    missing = set(Recipe.model_fields) - set(FIRST)
+    assert not missing, f"add {', '.join(sorted(missing))} to FIRST, with the value that means what was done before"
+
+
+def test_a_changed_default_is_another_run_and_leaves_old_records_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = plan_table("table2", ["transe:paper"], ["umls"], TINY).cells[0]
+    before = replace(cell, settings=cell.settings.model_copy(update={"validate_sample": 500}))
+    monkeypatch.setitem(FIRST, "validate_sample", 500)  # the default of then; today's is another
+    assert cell.settings.validate_sample == 1000
+    old = Results(tmp_path).add(before, "a", link_prediction={"which": "old"})
+    record = json.loads(old.read_text("utf-8"))
+    del record["recipe"]["validate_sample"]  # made before there was such a setting
+    old = old.rename(tmp_path / "a name of its own.json")
+    old.write_text(json.dumps(record), "utf-8")
+    results = Results(tmp_path)
+    for fingerprint in ("a", None):
+        assert results.find(cell, fingerprint) is None
+        assert results.find(before, fingerprint) is not None
+    new = results.add(cell, "a", link_prediction={"which": "new"})
+    assert new != old
+    assert results.add(before, "a", classification={}) == old  # what was measured beside it goes to the same file
+    again = Results(tmp_path)
+    assert again.find(before, "a", "link_prediction")["link_prediction"] == {"which": "old"}  # type: ignore[index]
+    assert again.find(cell, "a", "link_prediction")["link_prediction"] == {"which": "new"}  # type: ignore[index]
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +10,12 @@ import numpy as np
 import pytest
 
 import transa
+from tests.conftest import Result
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.evaluation import link_prediction
 from transa.evaluation.classification import answer_scores
-from transa.inference import Trained, explain
+from transa.inference import Trained, explain, extend
 from transa.training import Trainer, load_recipe, recipe_from
 from transa.training.run import RunFolder
 
@@ -41,6 +43,14 @@ def test_a_run_of_rules_is_opened_and_ranks_as_it_did(run: Path) -> None:
     ours, theirs = (link_prediction(model, NATIONS.test, NATIONS.known()).ranks() for model in (first, opened.model))
     assert np.array_equal(ours, theirs)
     assert (1 / ours).mean() > 0.6
+
+
+def test_commands_say_what_they_wait_for(command: Callable[..., Result], tmp_path: Path) -> None:
+    result = command("train", "nations", "--model", "rules", "--out", tmp_path / "run")
+    assert "rules are mined from train" in result.err
+    question = ("predict", tmp_path / "run", "--head", "brazil", "--relation", "embassy")
+    assert "first question to this run: learning probabilities" in command(*question).err
+    assert "first question to this run" not in command(*question).err
 
 
 def test_a_question_is_answered_with_the_scores_of_its_side(run: Path) -> None:
@@ -114,3 +124,18 @@ def test_without_valid_rules_cannot_be_weighed() -> None:
         Trainer(graph, recipe).fit()
     with pytest.raises(InputError, match="with_rules: rules has nothing but rules"):
         recipe_from({"model": "rules", "solver": "mining", "with_rules": True})
+
+
+def test_extended_rules_rest_on_new_triples(tmp_path: Path) -> None:
+    graph = replace(TALKING, valid=TALKING.train[TALKING.train[:, 1] == TALKING.relations.id("talks")][:3])
+    settings = {"dim": 4, "epochs": 1, "with_rules": True, "rule_constants": False}
+    model = Trainer(graph, load_recipe("transe", None, None, settings)).fit()
+    trained = Trained(model, graph, load_recipe("transe", None, None, settings))
+    folder = RunFolder(tmp_path / "grown")
+    extend(trained, [("stranger", "lives in", "town1")], steps=0, folder=folder)
+    grown = Trained.open(folder)
+    found = explain(grown, "stranger", "talks", "language1")
+    assert str(found.rules[0].path) == "stranger —lives in→ town1 —speaks→ language1"
+    assert len(explain(grown, "stranger", "talks", "language2").rules) == 0
+    assert trained.model.evidence is not None
+    assert len(trained.model.evidence.facts) == len(graph.train)  # what was extended stays as it is

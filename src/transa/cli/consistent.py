@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transa.cli.options import Only, Run, TableOutput, add_command
-from transa.cli.output import deliver, note, note_compiling, progress_bar, show
+from transa.cli.output import deliver, note, note_compiling, note_learning, progress_bar, show
 
 if TYPE_CHECKING:
     from transa.data.constraints import Constraints
@@ -80,6 +80,7 @@ def complete(
     model = load_model(run)
     constraints = rules.of(model.trained_)
     note_compiling("best_answers", model.model_)
+    note_learning(model.trained_)
     with progress_bar("searching", pairs(model.trained_)) as callback:
         found = model.complete(
             constraints,
@@ -114,6 +115,7 @@ def audit(
     model = load_model(run)
     constraints = rules.of(model.trained_)
     note_compiling("best_answers", model.model_)
+    note_learning(model.trained_)
     found = model.audit(constraints, top=top, relations=relation, trust=rules.trust, seconds=rules.seconds)
     notes = (*model.trained_.notes, str(found.solved))
     note(*notes)

@@ -10,11 +10,23 @@ import typer
 
 from transa.choices import Split, Ties
 from transa.cli.options import IgnoreMemory, Json, Largest, Limit, NoLoopPrior, Overwrite, Run, Threads, add_command
-from transa.cli.output import emit_json, note, note_compiling, progress_bar, shown_names, table
+from transa.cli.output import (
+    REACHED,
+    emit_json,
+    note,
+    note_compiling,
+    note_compiling_rules,
+    progress_bar,
+    rules_mined,
+    shown_names,
+    table,
+)
 from transa.readable import counted
 
-#: The column of the baseline's MRR.
+#: What tables call the baseline by popularity, and its MRR.
 POPULAR = "popular"
+#: The same for rules alone.
+RULES = "rules"
 
 
 def register(app: typer.Typer) -> None:
@@ -40,6 +52,7 @@ class Ranking:
     limit: Limit = None
     seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 0
     no_loop_prior: NoLoopPrior = False
+    no_rules: Annotated[bool, typer.Option("--no-rules", help="Without rules alone beside the model.")] = False
 
 
 @dataclass(frozen=True)
@@ -104,10 +117,13 @@ def evaluate(run: Run, ranking: Ranking, machine: Machine, report: Report) -> No
             chunk=machine.chunk,
             callback=callback,
             loop_prior=not ranking.no_loop_prior,
+            rules=not ranking.no_rules,
         )
     seconds = time.perf_counter() - started
     if report.ranks is not None:
         found.write(report.ranks, answers=report.answers, overwrite=report.overwrite)
+    if not ranking.no_rules:
+        note_compiling_rules()
     figures = {"run": str(run), **found.report(ties=ranking.ties, hits=places), "seconds": seconds}
     if figures["unseen"]:
         unseen = f"{figures['unseen']:,} of the triples have an entity or relation that does not occur in train"
@@ -155,15 +171,32 @@ def _show(report: dict[str, Any], names: dict[str, str], places: tuple[int, ...]
             for side in ("both", "head", "tail")
             for kind in ("raw", "filtered")
         ]
-        baseline = found.get("popularity", {})
-        rows += [
-            (side, "popular", *line(measures["filtered"], "median", "amri")) for side, measures in baseline.items()
-        ]
+        for label, baseline in ((POPULAR, found.get("popularity")), (RULES, found.get("rules_alone"))):
+            rows += [
+                (side, label, *line(baseline[side]["filtered"], "median", "amri"))
+                for side in ("both", "head", "tail")
+                if baseline
+            ]
         table(title, ("", "", *measures, "median", "AMRI"), rows)
 
     ranked = f"{report['split']}, {counted(report['n'], 'triple')}{of}, {report['ties']} ranks"
     sides(f"Link prediction with {report['model']} ({ranked})", report)
     typer.echo("popular: filtered ranks by how often an entity stands on that side of the relation in train.")
+    rules = report["rules_alone"]
+    if rules:
+        typer.echo(f"rules: filtered ranks by {rules_mined(rules)}.")
+        table(
+            "Triples by what reaches them from train (both sides, filtered)",
+            ("reached by", "n", "share", *measures, RULES),
+            [
+                (
+                    *(REACHED[name], some["n"], f"{some['share']:.1%}"),
+                    *line(some["both"]["filtered"]),
+                    f"{some['rules_alone']['both']['filtered']['mrr']:.3f}",
+                )
+                for name, some in rules["reached"].items()
+            ],
+        )
     prior = report["loop_prior"]
     if prior:
         barred = f"in {prior['relations']:,} of {prior['of']:,} relations an entity is no answer to itself"

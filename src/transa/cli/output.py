@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from transa.data import Vocabulary
+    from transa.inference import Trained
     from transa.inference.results import Table as Result
     from transa.inference.rows import Skipped
     from transa.models import Model
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 #: How many rows that were left out are shown.
 SKIPPED = 10
+#: What reaches a triple (`transa.rules.quick.REACHED`), for people.
+REACHED = {"one_atom": "a rule of one atom", "other": "other rules", "none": "no rule"}
+#: What a command says before it waits for the compiler.
+COMPILING = "first use on this machine: compiling kernels, which takes up to a minute and is kept for the next time"
 
 
 def emit_json(value: dict[str, Any]) -> None:
@@ -58,6 +63,8 @@ def note_compiling(kernel: str, model: Model, queries: int | None = None) -> Non
     """
     from transa.evaluation.ranking import are_few, has_compiled_ranking
 
+    if model.evidence is not None:
+        note_compiling_rules()
     if queries is not None and are_few(queries, model):
         return
     from transa.kernels.cache import is_compiled
@@ -65,7 +72,30 @@ def note_compiling(kernel: str, model: Model, queries: int | None = None) -> Non
     named = model.kernel()
     used = named is not None and (kernel == "gradient_phase" or has_compiled_ranking(model))
     if used and named is not None and not is_compiled(kernel, named.score):
-        note("first use on this machine: compiling kernels, which takes up to a minute and is kept for the next time")
+        note(COMPILING)
+
+
+def note_learning(trained: Trained) -> None:
+    """Say that probabilities are learned before the first question to a run is answered."""
+    from transa.inference.confidence import FILE
+
+    if trained.folder is not None and len(trained.graph.valid) and not trained.folder.holds(FILE):
+        note("first question to this run: learning probabilities from the validation split, kept for the next time")
+
+
+def note_compiling_rules() -> None:
+    """Say that the kernels of rules are being compiled, if they are used for the first time on this machine."""
+    from transa.kernels.cache import are_rules_compiled
+
+    if not are_rules_compiled():
+        note(COMPILING)
+
+
+def rules_mined(found: dict[str, Any]) -> str:
+    """Say which rules were mined quickly, given their report."""
+    forms = "all forms" if found["forms"] == "all" else "one atom"
+    late = "" if found["complete"] else ", as far as a minute allowed"
+    return f"{counted(found['rules'], 'rule')} of {forms} mined from train{late}"
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], *, full: bool = False) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from transa.cli.graphs import load_graph
 from transa.cli.options import Json, Overwrite, Selection, Source, TextFormat, add_command
-from transa.cli.output import emit_json, note, progress_bar, table
+from transa.cli.output import emit_json, note, note_compiling_rules, progress_bar, table
 
 
 def register(app: typer.Typer) -> None:
@@ -44,6 +44,7 @@ def rules(
         check_target(out, SUFFIXES, overwrite=overwrite)
     graph = load_graph(source, text, selection)
     note(*graph.notes)
+    note_compiling_rules()
     mining = Mining(length=length, support=support, constant_support=support, minutes=minutes)
     with progress_bar("mining", 4 * len(graph.relations)) as advance:
         found = mine(graph, mining, threads=set_threads(None), callback=lambda done, every: advance(1))
@@ -56,7 +57,7 @@ def rules(
         "with_constant": int((ordered.constant >= 0).sum()),
         "length": found.length,
         "seconds": found.seconds,
-        "complete": found.done == found.tasks and not found.sampled,
+        "complete": found.complete,
     }
     if as_json:
         emit_json({"source": source, **summary, "shown": shown})

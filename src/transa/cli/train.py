@@ -12,7 +12,8 @@ import typer
 from transa.choices import EngineName
 from transa.cli.graphs import load_graph
 from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, SplitSeed, TextFormat, Threads, add_command
-from transa.cli.output import emit_json, live_view, note, note_compiling, table
+from transa.cli.output import emit_json, live_view, note, note_compiling, note_compiling_rules, table
+from transa.cli.serve import Listening, start
 from transa.readable import counted, one_line
 
 if TYPE_CHECKING:
@@ -122,6 +123,9 @@ def train(
     note(f"{size}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
     if recipe.negatives != "all":  # the softmax has kernels of its own, which compile in seconds
         note_compiling("gradient_phase", trainer.trained)
+    if recipe.with_rules or not trainer.model.has_vectors:
+        note("rules are mined from train: seconds on a small graph, minutes on a dense one")
+        note_compiling_rules()
     with stopping_between_epochs(trainer), live_view(recipe.epochs) as callback:
         trainer.fit(callback, resume=training.resume)
     if trainer.warm_start:
@@ -162,9 +166,26 @@ def _recipe(
 
 def demo(
     out: Annotated[Path, typer.Option(metavar="RUN", help="The run folder.")] = Path("runs/demo"),
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Open the page on it afterwards; a run that people have judged is kept.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Train TransA on the embedded UMLS graph, and show scores, new facts with reasons, and a picture."""
+    from transa.errors import InputError
+    from transa.inference.verdicts import FILE
+    from transa.training import RunFolder
+
+    judged = RunFolder(out).holds(FILE)
+    if judged and not serve:
+        raise InputError("holds verdicts of people, which a new demo would delete; name another folder", path=out)
+    if not judged:
+        _demonstrate(out, as_json)
+    if serve:
+        start([out], Listening(open_page=True))
+
+
+def _demonstrate(out: Path, as_json: bool) -> None:
     from transa.analysis.drawing import NEEDS_MATPLOTLIB, can_draw
     from transa.analysis.training_plot import plot_training
     from transa.data import load

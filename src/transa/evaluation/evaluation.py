@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ from transa.evaluation.queries import SIDES, Callback, Queries
 from transa.evaluation.ranking import Ranker
 from transa.models import Model
 
+if TYPE_CHECKING:
+    from transa.evaluation.rules_alone import RulesAlone
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
@@ -42,6 +45,8 @@ class Evaluation:
         How many triples the split has; more than were ranked if this is a sample.
     seed
         Seed of the sample.
+    rules
+        Whether rules alone stand beside the model.
     """
 
     found: LinkPrediction
@@ -51,6 +56,7 @@ class Evaluation:
     known: tuple[Split, ...]
     population: int
     seed: int
+    rules: bool = False
 
     def ranks(self, *, filtered: bool = True, ties: Ties = "realistic") -> npt.NDArray[np.float64]:
         """Return the ranks from 1, of shape (triples, 2): head and tail."""
@@ -68,6 +74,15 @@ class Evaluation:
         return by_popularity(self.graph.training_facts, self.found.triples, _known(self.graph, self.known))
 
     @cached_property
+    def rules_alone(self) -> RulesAlone | None:
+        """The same triples ranked without a model, by rules that are mined from train when first asked for; None if not wanted."""
+        if not self.rules:
+            return None
+        from transa.evaluation.rules_alone import RulesAlone
+
+        return RulesAlone.of(self.graph, self.found.triples, _known(self.graph, self.known))
+
+    @cached_property
     def relation_categories(self) -> list[Category]:
         """The category of each relation, from the training triples."""
         return RelationStatistics.of(self.graph.training_facts).categories
@@ -82,8 +97,9 @@ class Evaluation:
 
         ``report[side][kind][measure]`` is a measure, with both, head or tail as side and raw or filtered as kind. ``categories`` and
         ``relations`` have the same for each category and relation. ``popularity`` beside it has the measures of the baseline
-        that ranks by popularity in train. ``loop_prior`` tells in how many relations the loop prior bars
-        loops, and under ``without`` has the measures without it; it is None if no prior was used.
+        that ranks by popularity in train. ``rules_alone`` has those of rules, and under ``reached`` the model's by what reaches a
+        triple: a rule of one atom, other rules, or none; it is None if rules were not wanted. ``loop_prior`` tells in how many
+        relations the loop prior bars loops, and under ``without`` has the measures without it; it is None if no prior was used.
         """
         relations = self.found.triples[:, 1]
         categories = np.array(self.relation_categories)[relations]
@@ -98,14 +114,15 @@ class Evaluation:
             "queries": self.found.queries,
             "rescored": self.found.rescored,
             "loop_prior": self._loop_prior(ties, hits),
-            **_sides(self.found, ties, hits),
-            "popularity": _sides(self.popularity, ties, hits),
+            **self.found.by_side(ties, hits),
+            "popularity": self.popularity.by_side(ties, hits),
+            "rules_alone": None if self.rules_alone is None else self.rules_alone.report(self.found, ties, hits),
             "estimate": self._estimate(ties, hits),
             "categories": {
                 category: {
                     "n": int((categories == category).sum()),
-                    **_sides(self.found.take(categories == category), ties, hits),
-                    "popularity": _sides(self.popularity.take(categories == category), ties, hits),
+                    **self.found.take(categories == category).by_side(ties, hits),
+                    "popularity": self.popularity.take(categories == category).by_side(ties, hits),
                 }
                 for category in CATEGORIES
                 if (categories == category).any()
@@ -114,8 +131,8 @@ class Evaluation:
                 self.graph.relations[relation]: {
                     "n": len(rows),
                     "category": self.relation_categories[relation],
-                    **_sides(self.found.take(rows), ties, hits),
-                    "popularity": _sides(self.popularity.take(rows), ties, hits),
+                    **self.found.take(rows).by_side(ties, hits),
+                    "popularity": self.popularity.take(rows).by_side(ties, hits),
                 }
                 for relation, rows in by_relation(self.found.triples)
             },
@@ -125,7 +142,7 @@ class Evaluation:
         without, barred = self.found.without_prior, self.model.loop_free
         if without is None or barred is None:
             return None
-        return {"relations": int(barred.sum()), "of": len(barred), "without": _sides(without, ties, hits)}
+        return {"relations": int(barred.sum()), "of": len(barred), "without": without.by_side(ties, hits)}
 
     def _estimate(self, ties: Ties, hits: Sequence[int]) -> dict[str, Any] | None:
         """Return 95 % intervals if only a sample was ranked. The two ranks of a triple count as one observation."""
@@ -202,6 +219,7 @@ def evaluate(
     chunk: int | None = None,
     callback: Callback | None = None,
     loop_prior: bool = True,
+    rules: bool = False,
 ) -> Evaluation:
     """Rank the head and the tail of each true triple of a split among all entities.
 
@@ -221,6 +239,9 @@ def evaluate(
         Called now and then with the number of ranks found since the last call.
     loop_prior
         Whether to use the model's loop prior, if it has one. The report has the figures without it as well.
+    rules
+        Whether the report has the figures of rules alone beside those of the model, and the model's for triples that rules can and
+        cannot reach.
     """
     check_sizes(model, graph)
     if split not in SPLITS:
@@ -240,13 +261,8 @@ def evaluate(
         triples = triples[np.sort(np.random.default_rng(seed).permutation(population)[:limit])]
     filter_ = _known(graph, chosen)
     found = link_prediction(model, triples, filter_, chunk=chunk, callback=callback, loop_prior=loop_prior)
-    return Evaluation(found, model, graph, split, chosen, population, seed)
+    return Evaluation(found, model, graph, split, chosen, population, seed, rules)
 
 
 def _known(graph: KnowledgeGraph, splits: tuple[Split, ...]) -> KnownFacts:
     return graph.known(*splits) if splits else KnownFacts(graph.train[:0], len(graph.entities), len(graph.relations))
-
-
-def _sides(found: LinkPrediction, ties: Ties, hits: Sequence[int]) -> dict[str, dict[str, dict[str, float]]]:
-    kinds = {kind: found.summary(filtered=kind == "filtered", ties=ties, hits=hits) for kind in ("raw", "filtered")}
-    return {side: {kind: measures[side] for kind, measures in kinds.items()} for side in ("both", *SIDES)}

@@ -116,6 +116,11 @@ class LinkPrediction:
         sides: tuple[Side | Literal["both"], ...] = ("both", *SIDES)
         return {side: self.measures(side, filtered=filtered, ties=ties, hits=hits) for side in sides}
 
+    def by_side(self, ties: Ties, hits: Sequence[int]) -> dict[str, dict[str, dict[str, float]]]:
+        """Return the measures for both, head and tail, each raw and filtered."""
+        kinds = {kind: self.summary(filtered=kind == "filtered", ties=ties, hits=hits) for kind in ("raw", "filtered")}
+        return {side: {kind: measures[side] for kind, measures in kinds.items()} for side in ("both", *SIDES)}
+
     def take(self, rows: npt.NDArray[Any]) -> LinkPrediction:
         """Return the counts of some of the triples."""
         arrays = ("triples", "better", "equal", "known_better", "known_equal", "known")

@@ -137,3 +137,10 @@ def is_compiled(kernel: str, score: str) -> bool:
     from transa.kernels import ranking
 
     return is_kept(getattr(ranking, f"_{kernel}"))
+
+
+def are_rules_compiled() -> bool:
+    """Tell whether the kernels that mine rules and answer by them have been compiled on this machine."""
+    from transa.kernels import chain_rules, constant_rules, rule_answers
+
+    return all(map(is_kept, (chain_rules._count_chains, constant_rules._count_constants, rule_answers._answers)))

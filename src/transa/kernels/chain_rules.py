@@ -9,7 +9,7 @@ from numba import njit
 from transa.kernels.arguments import Array
 from transa.kernels.cache import kernel
 from transa.kernels.facts import find
-from transa.kernels.rule_index import RuleIndex, row_of
+from transa.kernels.rule_index import RuleIndex, longer, row_of
 
 
 def count_chains(index: RuleIndex, first: int, sources: Array, length: int, support: int) -> npt.NDArray[np.int64]:
@@ -68,14 +68,6 @@ def _grown(keys, counts):
 
 
 @njit
-def _longer(values):
-    """Return an array of twice the length with the same beginning."""
-    larger = np.empty(2 * len(values), values.dtype)
-    larger[: len(values)] = values
-    return larger
-
-
-@njit
 def _by_step(index, places, number, heads, chain, rows, froms, touched):
     """Sort the rows of some entities by their steps, as linked lists; return how many steps there are, and the lists.
 
@@ -85,7 +77,7 @@ def _by_step(index, places, number, heads, chain, rows, froms, touched):
     for origin in range(number):
         for row in range(index.first[places[origin]], index.first[places[origin] + 1]):
             if size == len(chain):
-                chain, rows, froms = _longer(chain), _longer(rows), _longer(froms)
+                chain, rows, froms = longer(chain), longer(rows), longer(froms)
             step = index.steps[row]
             if heads[step] < 0:
                 touched[steps] = step
@@ -135,13 +127,13 @@ def _count_chains(index, first, sources, length, support):
                     for at in range(index.starts[row], index.starts[row + 1]):
                         if index.ends[at] != x:
                             if number == len(middle):
-                                middle, before = _longer(middle), _longer(before)
+                                middle, before = longer(middle), longer(before)
                             middle[number], before[number] = index.ends[at], direct[froms2[link]]
                             number += 1
                     link = chain2[link]
             else:
                 while len(middle) < len(direct):
-                    middle, before = _longer(middle), _longer(before)
+                    middle, before = longer(middle), longer(before)
                 for at in range(len(direct)):
                     middle[number], before[number] = direct[at], -1
                     number += 1
@@ -181,7 +173,7 @@ def _count_chains(index, first, sources, length, support):
                         fact += 1
                 if pairs:
                     if entries == len(body_of):
-                        body_of, source_of, pairs_of = _longer(body_of), _longer(source_of), _longer(pairs_of)
+                        body_of, source_of, pairs_of = longer(body_of), longer(source_of), longer(pairs_of)
                     body_of[entries], source_of[entries], pairs_of[entries] = body, x, pairs
                     entries += 1
         if length > 1:

@@ -13,6 +13,7 @@ from numba import get_num_threads, njit
 from transa.kernels.arguments import Array
 from transa.kernels.cache import kernel
 from transa.kernels.facts import find
+from transa.kernels.rule_firing import fired
 from transa.kernels.rule_index import RuleIndex, opposite, row_of
 
 #: Questions that one task answers.
@@ -118,50 +119,6 @@ def firing(index: RuleIndex, tables: RuleTables, given: int, step: int, end: int
 
 
 @njit
-def _fired(index, tables, x, step):
-    """Return the rules that may say something about a question, by falling weight: (weights, kinds, places)."""
-    rows = len(index.owners)
-    answer = row_of(index, x, step)
-    number = tables.chain_first[step + 1] - tables.chain_first[step]
-    if answer >= 0:
-        number += tables.answer_first[answer + 1] - tables.answer_first[answer]
-    size = 0
-    for fill in range(2):  # first their number, then they themselves
-        if fill:
-            weights, kinds, places = np.empty(size), np.empty(size, np.int8), np.empty(size, np.int64)
-            size = 0
-            for rule in range(tables.chain_first[step], tables.chain_first[step + 1]):
-                if row_of(index, x, tables.chain_steps[rule, 0]) >= 0:
-                    weights[size], kinds[size], places[size] = tables.chain_weights[rule], 0, rule
-                    size += 1
-            if answer >= 0:
-                for rule in range(tables.answer_first[answer], tables.answer_first[answer + 1]):
-                    weights[size], kinds[size], places[size] = tables.answer_weights[rule], 2, rule
-                    size += 1
-        else:
-            size = number
-        for row in range(index.first[x], index.first[x + 1]):
-            start, stop = index.starts[row], index.starts[row + 1]
-            for at in range(start - 1, stop):
-                body = rows + index.steps[row] if at < start else index.back[at]
-                rule, last = tables.body_first[body], tables.body_first[body + 1]
-                low, high = rule, last
-                while low < high:
-                    middle = (low + high) >> 1
-                    if tables.body_steps[middle] < step:
-                        low = middle + 1
-                    else:
-                        high = middle
-                while low < last and tables.body_steps[low] == step:
-                    if fill:
-                        weights[size], kinds[size], places[size] = tables.body_weights[low], 1, low
-                    size += 1
-                    low += 1
-    order = np.argsort(-weights[:size], kind="mergesort")
-    return weights[order], kinds[order], places[order]
-
-
-@njit
 def _note(y, rule, weight, tables, place, latest, found, size, value, hits):
     """Note that a rule speaks for y; return how many answers there are."""
     if place[y] < 0:
@@ -183,7 +140,7 @@ def _note(y, rule, weight, tables, place, latest, found, size, value, hits):
 
 @njit
 def _walk(index, tables, x, rule, number, only, place, latest, found, size, value, hits):
-    """Follow a chain from x and note all it reaches; return how many answers there are."""
+    """Follow a chain from x and note all it reaches, or only one entity; return how many answers there are."""
     steps, weight = tables.chain_steps[rule], tables.chain_weights[rule]
     row1 = row_of(index, x, steps[0])
     for at1 in range(index.starts[row1], index.starts[row1 + 1]):
@@ -195,20 +152,31 @@ def _walk(index, tables, x, rule, number, only, place, latest, found, size, valu
         row2 = row_of(index, z1, steps[1])
         if row2 < 0:
             continue
-        for at2 in range(index.starts[row2], index.starts[row2 + 1]):
+        start2, stop2 = index.starts[row2], index.starts[row2 + 1]
+        if only >= 0 and steps[2] < 0:
+            at2 = find(index.ends, start2, stop2, only)
+            if at2 < stop2 and index.ends[at2] == only:  # once is enough
+                return _note(only, number, weight, tables, place, latest, found, size, value, hits)
+            continue
+        for at2 in range(start2, stop2):
             z2 = index.ends[at2]
             if z2 == x:
                 continue
             if steps[2] < 0:
-                if only < 0 or z2 == only:
-                    size = _note(z2, number, weight, tables, place, latest, found, size, value, hits)
+                size = _note(z2, number, weight, tables, place, latest, found, size, value, hits)
                 continue
             row3 = row_of(index, z2, steps[2])
             if row3 < 0:
                 continue
-            for at3 in range(index.starts[row3], index.starts[row3 + 1]):
+            start3, stop3 = index.starts[row3], index.starts[row3 + 1]
+            if only >= 0:
+                at3 = find(index.ends, start3, stop3, only)
+                if only != z1 and at3 < stop3 and index.ends[at3] == only:
+                    return _note(only, number, weight, tables, place, latest, found, size, value, hits)
+                continue
+            for at3 in range(start3, stop3):
                 y = index.ends[at3]
-                if y != x and y != z1 and (only < 0 or y == only):
+                if y != x and y != z1:
                     size = _note(y, number, weight, tables, place, latest, found, size, value, hits)
     return size
 
@@ -227,26 +195,34 @@ def _answer(index, tables, x, step, only, place, latest, found, value, hits):
 
     `place` holds -1 for every entity, before and after.
     """
-    weights, kinds, places = _fired(index, tables, x, step)
     size = 0
+    if only == x:  # no rule concludes that
+        return size
+    weights, kinds, places = fired(index, tables, x, step, only)
     for number in range(len(weights)):
         weight, rule = weights[number], places[number]
         if kinds[number] == 0:
             size = _walk(index, tables, x, rule, number, only, place, latest, found, size, value, hits)
         elif kinds[number] == 1:
             y = index.owners[tables.body_answers[rule]]
-            if y != x and (only < 0 or y == only):
+            if y != x:
                 size = _note(y, number, weight, tables, place, latest, found, size, value, hits)
+        elif only >= 0:
+            size = _note(only, number, weight, tables, place, latest, found, size, value, hits)
         else:
             for y in _members(index, tables.answer_bodies[rule]):
-                if y != x and (only < 0 or y == only):
+                if y != x:
                     size = _note(y, number, weight, tables, place, latest, found, size, value, hits)
     asked = opposite(step, index.relations)
+    begin, end = index.borders[asked], index.borders[asked + 1]
     total = index.borders[step + 1] - index.borders[step] + tables.discount
-    for at in range(index.borders[asked], index.borders[asked + 1]):  # what answers such questions in train
-        row = index.order[at]
+    lone = -1 if only < 0 else row_of(index, only, asked)
+    if only >= 0:
+        begin, end = 0, int(lone >= 0)
+    for at in range(begin, end):  # what answers such questions in train
+        row = index.order[at] if only < 0 else lone
         y = index.owners[row]
-        if y == x or (only >= 0 and y != only):
+        if y == x:
             continue
         if place[y] < 0:
             place[y] = size
@@ -297,18 +273,13 @@ def _firing(index, tables, x, step, end):
     entities = len(index.first) - 1
     place, latest = np.full(entities, -1, np.int32), np.empty(entities, np.int32)
     found, value, hits = np.empty(1, np.int32), np.empty(1), np.empty(1, np.int32)
-    weights, kinds, places = _fired(index, tables, x, step)
+    weights, kinds, places = fired(index, tables, x, step, end)
     speaking, number = np.empty((len(weights), 2), np.int64), 0
-    for rule in range(len(weights)):
-        speaks = False
+    for rule in range(len(weights) if x != end else 0):
+        speaks = True
         if kinds[rule] == 0:
             speaks = _walk(index, tables, x, places[rule], 0, end, place, latest, found, 0, value, hits) > 0
             place[end] = -1
-        elif kinds[rule] == 1:
-            speaks = index.owners[tables.body_answers[places[rule]]] == end
-        else:
-            for y in _members(index, tables.answer_bodies[places[rule]]):
-                speaks = speaks or y == end
         if speaks:
             speaking[number, 0], speaking[number, 1] = kinds[rule], places[rule]
             number += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numba import njit
 
 from transa.kernels.arguments import Array
@@ -65,3 +66,11 @@ def row_of(index, entity, step):
 def opposite(step, relations):
     """Return the step that leads back."""
     return step + relations if step < relations else step - relations
+
+
+@njit
+def longer(values):
+    """Return an array of twice the length with the same beginning."""
+    larger = np.empty(2 * len(values), values.dtype)
+    larger[: len(values)] = values
+    return larger

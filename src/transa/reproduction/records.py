@@ -14,6 +14,7 @@ from transa.data import KnowledgeGraph
 from transa.data.graph import SPLITS
 from transa.errors import InputError
 from transa.format1 import upgrade
+from transa.reproduction.first_defaults import FIRST
 from transa.reproduction.plan import Cell, Task
 from transa.reproduction.provenance import provenance
 from transa.storage import atomic_file, read_small
@@ -41,9 +42,10 @@ def dataset_fingerprint(graph: KnowledgeGraph) -> str:
 def run_key(settings: Recipe, fingerprint: str, split: str = SPLIT) -> str:
     """Return the identity of a run: a hash of its recipe, dataset and split.
 
-    Settings at their default are left out. So a setting that a later version adds does not change the keys of old runs.
+    Settings at their first default are left out (`FIRST`). So neither a setting that a later version adds nor a default that it
+    changes gives an old run another key, and runs with different settings have different keys.
     """
-    chosen = settings.model_dump(exclude_defaults=True)
+    chosen = {name: value for name, value in settings.model_dump().items() if name not in FIRST or value != FIRST[name]}
     text = json.dumps({"recipe": chosen, "dataset": fingerprint, "split": split}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -60,6 +62,7 @@ class Results:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.records: dict[str, dict[str, Any]] = {}
+        self._files: dict[str, str] = {}
         self.statistics: dict[str, dict[str, Any]] = {}
         for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
             self._read(path)
@@ -81,9 +84,11 @@ class Results:
             if record["kind"] == STATISTICS:
                 self.statistics |= record["datasets"]
             else:
-                # The key comes from the settings, not from the file: a default that has changed since makes it another run.
-                settings = recipe_from(record["recipe"])
-                self.records[run_key(settings, record["dataset"]["fingerprint"], record["split"])] = record
+                # The key comes from the settings, not from the file, which may have the names of an earlier format.
+                settings = recipe_from(FIRST | record["recipe"])
+                record["recipe"] = settings.model_dump()
+                key = run_key(settings, record["dataset"]["fingerprint"], record["split"])
+                self.records[key], self._files[key] = record, path.name
         except (KeyError, TypeError) as error:
             raise InputError(f"not a record of a run ({error} is missing)", path=path) from None
         except InputError:
@@ -104,10 +109,9 @@ class Results:
         if fingerprint is not None:
             found = self.records.get(run_key(cell.settings, fingerprint))
         else:
-            settings = cell.settings.model_dump(exclude_defaults=True)
+            settings = cell.settings.model_dump()
             named = (one for one in self.records.values() if one["dataset"]["name"] == cell.dataset)
-            same = (one for one in named if recipe_from(one["recipe"]).model_dump(exclude_defaults=True) == settings)
-            found = next(same, None)
+            found = next((one for one in named if one["recipe"] == settings), None)
         return found if found is not None and (task is None or task in found) else None
 
     def add(self, cell: Cell, fingerprint: str, **parts: Any) -> Path:
@@ -127,7 +131,7 @@ class Results:
             "recipe": cell.settings.model_dump(),
         }
         self.records[key] = record
-        return self._write(f"{cell.name}_{key[:8]}.json", record)
+        return self._write(self._files.setdefault(key, f"{cell.name}_{key[:8]}.json"), record)
 
     def add_statistics(self, datasets: Mapping[str, Mapping[str, Any]]) -> Path:
         """Write statistics of datasets."""

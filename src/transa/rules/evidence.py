@@ -61,6 +61,10 @@ class Evidence:
         """Return the same rules and facts with weights beside a model."""
         return self._sharing(replace(self, weights=weights))
 
+    def extended(self, facts: Triples, num_entities: int) -> Evidence:
+        """Return the same rules on more facts, of which there may be some about new entities."""
+        return replace(self, facts=np.concatenate([self.facts, facts]), num_entities=num_entities)
+
     def _sharing(self, other: Evidence) -> Evidence:
         other.__dict__["index"], other.__dict__["_every"] = self.index, self._every
         return other
@@ -77,11 +81,20 @@ class Evidence:
 
     def of(self, triples: Triples, side: Side = "tail") -> npt.NDArray[np.float64]:
         """Return the evidence for each triple as an answer to the question about one side."""
-        heads, relations, tails = triples.astype(np.int64).T
+        return self._of(triples, side, self.tables)
+
+    def reaches(self, triples: Triples) -> npt.NDArray[np.bool_]:
+        """Tell of each triple whether a rule speaks for it; how often its entities stand there in train is no rule."""
+        found = self._of(triples, "tail", self._every[0]._replace(strongest=1, maximum=False, discount=np.inf))
+        return found > 0
+
+    def _of(self, triples: Triples, side: Side, tables: RuleTables) -> npt.NDArray[np.float64]:
+        # in whole columns, since strided ones would be compiled for as well
+        heads, relations, tails = np.ascontiguousarray(triples.T, dtype=np.int64)
         if side == "tail":
-            found = answers(self.index, self.tables, heads, relations, tails)
+            found = answers(self.index, tables, heads, relations, tails)
         else:
-            found = answers(self.index, self.tables, tails, relations + self.num_relations, heads)
+            found = answers(self.index, tables, tails, relations + self.num_relations, heads)
         evidence = np.zeros(len(triples))
         evidence[np.diff(found.first) > 0] = found.evidence
         return evidence

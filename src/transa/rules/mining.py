@@ -103,6 +103,11 @@ class Mined:
     sampled: int
     seconds: float
 
+    @property
+    def complete(self) -> bool:
+        """Whether all that there is was counted."""
+        return self.done == self.tasks and not self.sampled
+
 
 def mine(
     graph: KnowledgeGraph,
@@ -129,6 +134,7 @@ def mine(
     mining = mining or Mining()
     if not len(graph.train):
         raise InputError("the graph has no training triples")
+    _compile()  # takes no part of the time
     started = time.monotonic()
     index = rule_index(graph.train, len(graph.entities), len(graph.relations))
     walks = Walks(index)
@@ -156,6 +162,13 @@ def mine(
     rules = RuleSet.of(np.concatenate(found) if found else np.empty((0, 9), np.int64), mining.discount)
     rules = rules.take(_best_of_relations(rules, mining.for_relation))
     return Mined(rules, length, len(found), len(tasks), sampled, time.monotonic() - started)
+
+
+def _compile() -> None:
+    """Compile the kernels, or load them, by counting the rules of no facts."""
+    nothing = rule_index(np.empty((0, 3), np.int32), 1, 1)
+    count_chains(nothing, 0, nothing.order, 1, 1)
+    count_constants(nothing, 0, 1, 0.0, 0.0, 1)
 
 
 def _best_of_relations(rules: RuleSet, most: int) -> npt.NDArray[np.bool_]:
