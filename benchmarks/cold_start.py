@@ -4,8 +4,8 @@
 
 A tenth of the entities is held out by seed, with all their triples. The run is a model of the graph without them (trained here if the
 folder holds none). Then come the order by frequency, maps from TF-IDF and from a sentence encoder to the model's space (plain, weighted
-by the metrics, and trained by the loss), and the model whose entities are the sum of their words; its epochs are chosen on entities that are held out once more. Written
-after every step.
+by the metrics, and trained by the loss), and the model whose entities are the sum of their words, with epochs that are chosen on
+entities that are held out once more. Written after every step.
 """
 
 from __future__ import annotations
