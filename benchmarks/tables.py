@@ -256,6 +256,43 @@ def implications_table() -> str:
     return "\n".join(rows)
 
 
+def serving_table() -> str:
+    found = read("benchmark_serving")
+    titles = {
+        "one at a time": "1 client, one question at a time",
+        "not joined": "{} clients, not joined",
+        "joined": "{} clients, joined",
+    }
+    rows = ["| | questions a second | p50 | p99 | processor time of a question |", "|---|---|---|---|---|"]
+    for name, title in titles.items():
+        turns = found["turns"][name]
+        middle = sorted(turns, key=lambda turn: turn["per_second"])[len(turns) // 2]
+        work = found.get("processor_milliseconds", {}).get(name)
+        cells = (
+            f"{middle['per_second']:.1f}",
+            *(f"{middle[f'{part}_milliseconds']:,.0f} ms" for part in ("p50", "p99")),
+            "-" if work is None else f"{work:.1f} ms",
+        )
+        rows.append(f"| {title.format(middle['clients'])} | {' | '.join(cells)} |")
+    long = found["minutes"]
+    ratios = found["joined_over"]
+    text = (
+        f"FB15K, k = {found['dim']}, full metric, ten answers with probabilities (`benchmarks/serving.py`, "
+        f"`results/benchmark_serving.json`), on one thread of a machine that other work filled: the figures say how the rows compare, "
+        f"and not how fast a free machine is. Joined is {ratios['one at a time']:.1f} times one at a time and {ratios['not joined']:.1f} "
+        f"times not joined.\n\n{long['clients']} clients for {long['seconds'] / 60:.0f} minutes: {long['answered']:,} answers, "
+        f"{long['errors']} errors, {sum(long['statuses'].get(each, 0) for each in ('429', '503'))} refused with 429 or 503; memory "
+        f"{long['memory_second_quarter'] / 1e6:,.0f} MB in the second quarter and {long['memory_last_quarter'] / 1e6:,.0f} MB in the last; "
+        f"{long['compared']} different questions compared with `transa predict`, all the same."
+    )
+    return "\n".join([*rows, "", text])
+
+
+def api_text() -> str:
+    found = read("reliability_api")
+    return f"Last figures (`results/reliability_api.json`): {found['cases']:,} calls of {len(found['operations'])} operations, no surprise."
+
+
 def fill(path: str, name: str, table: str) -> None:
     """Put a table between its marks."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
@@ -273,3 +310,5 @@ if __name__ == "__main__":
         fill("docs/inference.md", "predicting", predicting_table())
     fill("docs/auditing.md", "auditing", auditing_table())
     fill("docs/auditing.md", "implications", implications_table())
+    fill("docs/serving.md", "serving", serving_table())
+    fill("docs/serving.md", "api", api_text())
