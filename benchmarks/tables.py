@@ -274,23 +274,27 @@ def serving_table() -> str:
             "-" if work is None else f"{work:.1f} ms",
         )
         rows.append(f"| {title.format(middle['clients'])} | {' | '.join(cells)} |")
-    long = found["minutes"]
-    ratios = found["joined_over"]
-    text = (
+    long, ratios = found["minutes"], found["joined_over"]
+    refused = sum(long["statuses"].get(each, 0) for each in ("429", "503"))
+    second, last = (f"{long[f'memory_{part}_quarter'] / 1e6:,.0f} MB" for part in ("second", "last"))
+    measured = (
         f"FB15K, k = {found['dim']}, full metric, ten answers with probabilities (`benchmarks/serving.py`, "
-        f"`results/benchmark_serving.json`), on one thread of a machine that other work filled: the figures say how the rows compare, "
-        f"and not how fast a free machine is. Joined is {ratios['one at a time']:.1f} times one at a time and {ratios['not joined']:.1f} "
-        f"times not joined.\n\n{long['clients']} clients for {long['seconds'] / 60:.0f} minutes: {long['answered']:,} answers, "
-        f"{long['errors']} errors, {sum(long['statuses'].get(each, 0) for each in ('429', '503'))} refused with 429 or 503; memory "
-        f"{long['memory_second_quarter'] / 1e6:,.0f} MB in the second quarter and {long['memory_last_quarter'] / 1e6:,.0f} MB in the last; "
-        f"{long['compared']} different questions compared with `transa predict`, all the same."
+        "`results/benchmark_serving.json`), on one thread of a machine that other work filled: the figures say how the rows compare, "
+        "and not how fast a free machine is. "
+        f"Joined is {ratios['one at a time']:.1f} times one at a time, and {ratios['not joined']:.1f} times not joined."
     )
-    return "\n".join([*rows, "", text])
+    load = (
+        f"{long['clients']} clients for {long['seconds'] / 60:.0f} minutes: {long['answered']:,} answers, {long['errors']} errors, "
+        f"{refused} refused with 429 or 503; memory {second} in the second quarter and {last} in the last; {long['compared']} different "
+        "questions compared with `transa predict`, all the same."
+    )
+    return "\n".join([*rows, "", measured, "", load])
 
 
 def api_text() -> str:
     found = read("reliability_api")
-    return f"Last figures (`results/reliability_api.json`): {found['cases']:,} calls of {len(found['operations'])} operations, no surprise."
+    counts = f"{found['cases']:,} calls of {len(found['operations'])} operations"
+    return f"Last figures (`results/reliability_api.json`): {counts}, no surprise."
 
 
 def fill(path: str, name: str, table: str) -> None:
