@@ -285,8 +285,8 @@ def serving_table() -> str:
     )
     load = (
         f"{long['clients']} clients for {long['seconds'] / 60:.0f} minutes: {long['answered']:,} answers, {long['errors']} errors, "
-        f"{refused} refused with 429 or 503; memory {second} in the second quarter and {last} in the last; {long['compared']} different "
-        "questions compared with `transa predict`, all the same."
+        f"{refused} refused with 429 or 503; memory {second} in the second quarter and {last} in the last; {long['compared']} "
+        "different questions compared with `transa predict`, all the same."
     )
     return "\n".join([*rows, "", measured, "", load])
 
