@@ -49,7 +49,7 @@ def predict(
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many answers to each question.")] = 10,
     new_only: Annotated[bool, typer.Option("--new-only", help="Leave out what the graph holds already.")] = False,
     in_range: Annotated[
-        bool, typer.Option("--in-range", help="Only entities that stand on that side of the relation in train.")
+        bool, typer.Option("--in-range", help="Only entities whose types fit, or that train has on that side.")
     ] = False,
     no_loop_prior: NoLoopPrior = False,
 ) -> None:
