@@ -144,7 +144,7 @@ def test_damaged_runs_are_refused_with_a_message(command, tmp_path: Path, argume
         result = command(*given)
         assert result.code == 2 and message in result.err and "Traceback" not in result.err, result.err
 
-    refused(tmp_path / "nowhere", "config.json is missing")
+    refused(tmp_path / "nowhere", "there is no such run folder")
     run = kept(tmp_path / "run")
     weights = (run / "weights.safetensors").read_bytes()
     for cut in (0, 5, 40, len(weights) - 3):
@@ -258,6 +258,7 @@ def test_explain_neighbours_and_map(command, run: Path, tmp_path: Path) -> None:
     assert drawn.code == 0 and len((tmp_path / "map.csv").read_text().splitlines()) == 9
     assert command("map", run, "--picture", tmp_path / "map.svg").code == 2
     typed = command("map", run, "--picture", tmp_path / "t.svg", "--colour", "role", "--method", "umap", "--json")
+    assert typed.code == 0, typed.err
     assert json.loads(typed.out)["explained"] is None and "tail of next" in (tmp_path / "t.svg").read_text()
 
 
