@@ -93,6 +93,7 @@ FIRST: dict[str, Any] = {
     "prior": "identity",
     "validate_every": 0,
     "validate_on": "auto",
+    "decided_by": "score",
     "validate_sample": 1000,
     "patience": 0,
     "seed": 0,
