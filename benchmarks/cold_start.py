@@ -4,7 +4,8 @@
 
 A tenth of the entities is held out by seed, with all their triples. The run is a model of the graph without them (trained here if the
 folder holds none). Then come the order by frequency, maps from TF-IDF and from a sentence encoder to the model's space (plain, weighted
-by the metrics, and trained by the loss), and the model whose entities are the sum of their words. Written after every step.
+by the metrics, and trained by the loss), and the model whose entities are the sum of their words, with epochs that are chosen on
+entities that are held out once more. Written after every step.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ from transa.models import Model
 from transa.training import Options, RunFolder, Trainer, load_recipe
 
 SHARE, SEED, SAMPLE = 0.1, 0, 2000
+#: Epochs of the joint model that are tried on valid.
+TRIED = (2, 4, 8)
 BASE = {"dim": 200, "epochs": 20}
 JOINT: dict[str, Any] = {
     "entity_texts": True,
     "entity_norm": "unit",
     "dim": 128,
-    "epochs": 8,
     "temperature": 8.0,
     "learning_rate": 0.1,
     "label_smoothing": 0.1,
@@ -118,9 +120,17 @@ def maps(questions: Questions, one: Trained, encoder: TextEncoder, seconds: floa
     return found
 
 
-def joint(name: str, questions: Questions) -> dict[str, Any]:
+def choose(name: str, base: KnowledgeGraph) -> dict[str, Any]:
+    """Choose the epochs of the joint model on entities that are held out of the base graph once more, by another seed."""
+    questions = Questions(base, hold_out_entities(base, SHARE, SEED + 1))
+    tried = {epochs: joint(name, questions, epochs) for epochs in TRIED}
+    print(tried, flush=True)
+    return {"tried": tried, "epochs": max(tried, key=lambda epochs: tried[epochs]["mrr"])}
+
+
+def joint(name: str, questions: Questions, epochs: int) -> dict[str, Any]:
     """Train words and relations on the base graph, and place the others by their words."""
-    recipe = load_recipe("transa", "softmax", name, JOINT)
+    recipe = load_recipe("transa", "softmax", name, {**JOINT, "epochs": epochs})
     begun = time.process_time()
     model = Trainer(questions.base, recipe, Options(threads=1)).fit()
     spent = time.process_time() - begun
@@ -162,7 +172,9 @@ def main() -> None:
     if "frequency" not in figures:
         keep("frequency", questions.by_frequency())
     if options.joint:
-        keep("joint", joint(options.name, questions))
+        if "chosen" not in figures:
+            keep("chosen", choose(options.name, questions.base))
+        keep("joint", joint(options.name, questions, figures["chosen"]["epochs"]))
     if options.maps or options.encoder:
         one = base_model(options.name, questions.base, options.run)
         if options.maps:

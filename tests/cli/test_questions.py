@@ -144,7 +144,7 @@ def test_damaged_runs_are_refused_with_a_message(command, tmp_path: Path, argume
         result = command(*given)
         assert result.code == 2 and message in result.err and "Traceback" not in result.err, result.err
 
-    refused(tmp_path / "nowhere", "config.json is missing")
+    refused(tmp_path / "nowhere", "there is no such run folder")
     run = kept(tmp_path / "run")
     weights = (run / "weights.safetensors").read_bytes()
     for cut in (0, 5, 40, len(weights) - 3):

@@ -9,15 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.format import open_memmap
-from scipy import sparse
 
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Vectors = npt.NDArray[np.float32]
 
@@ -110,8 +112,14 @@ class TfIdf:
     def _places(self) -> dict[str, int]:
         return {word: place for place, word in enumerate(self.words)}
 
+    def knows(self, word: str) -> bool:
+        """Tell whether the word itself or its stem counts."""
+        return any(each in self._places for each in features_of(word))
+
     def weights(self, texts: Sequence[str]) -> sparse.csr_array:
         """Return the weights of words in texts, a row for each text."""
+        from scipy import sparse  # takes a while to load
+
         rows, columns, values = [], [], []
         for row, text in enumerate(texts):
             for word, times in Counter(features_of(text)).items():

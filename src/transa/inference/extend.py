@@ -172,7 +172,7 @@ def grow_graph(
     New entities come after the old ones, in the order of their keys.
     """
     if triples is None and texts is None:
-        raise InputError("there is nothing to add: neither triples nor texts")
+        raise InputError("there is nothing to add: expected triples or texts, found neither")
     graph, table = trained.graph, TripleTable.of([] if triples is None else triples).trainable()
     called: dict[str, int | None] = {}
 

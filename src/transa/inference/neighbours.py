@@ -75,7 +75,7 @@ class Neighbours(Results[Neighbour]):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return plain values."""
-        return [asdict(each) for each in self.nearest]
+        return [{**asdict(each), "types": list(each.types)} for each in self.nearest]
 
     def table(self, *, full: bool = False) -> Table:
         """Return the neighbours as people read them; `full` shows IRIs in full."""

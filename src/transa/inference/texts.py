@@ -16,7 +16,7 @@ from transa.data import KnowledgeGraph
 from transa.data.graph import Triples
 from transa.data.side_files import read_descriptions
 from transa.data.streams import check_exists
-from transa.data.text_vectors import SentenceEncoder, TextEncoder, TfIdf, entity_texts, read_vectors
+from transa.data.text_vectors import SentenceEncoder, TextEncoder, TfIdf, entity_texts, read_vectors, words_of
 from transa.errors import InputError, quote
 from transa.evaluation.classification import answer_scores
 from transa.evaluation.queries import Side
@@ -24,6 +24,9 @@ from transa.inference.text_map import learn_text_map
 from transa.inference.trained import Trained
 from transa.models import Model, Rows
 from transa.models.text_map import WordMap
+
+#: How many words of a text are looked at, for what they add to a score.
+MOST_WORDS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,16 +163,14 @@ def word_effects(trained: Trained, triple: Triples, side: Side, top: int) -> tup
         entity = int(triple[0, place])
         if not every and entity not in trained.told:
             continue
-        weights = words.words.weights([entity_texts(trained.graph.entities.take([entity]))[0]]).toarray()[0]
-        own = np.flatnonzero(weights)
-        rows = np.repeat(weights[None], len(own) + 1, axis=0)
-        rows[np.arange(len(own)), own] = 0
-        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+        text = entity_texts(trained.graph.entities.take([entity]))[0]
+        spoken = words_of(text)
+        own = [word for word in dict.fromkeys(spoken) if words.words.knows(word)][:MOST_WORDS]
+        without = [" ".join(each for each in spoken if each != word) for word in own]
+        rows = words.words.weights([*without, text]).toarray()
         scores = _scores_at(trained.model, words.rows.place(rows @ words.words.directions), triple, place, side)
         key = trained.graph.entities[entity]
-        found += [
-            WordEffect(key, words.words.words[word], float(scores[at] - scores[-1])) for at, word in enumerate(own)
-        ]
+        found += [WordEffect(key, word, float(scores[at] - scores[-1])) for at, word in enumerate(own)]
     return tuple(sorted((each for each in found if each.effect > 0), key=lambda each: -each.effect)[:top])
 
 

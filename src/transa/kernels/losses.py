@@ -69,7 +69,7 @@ def loss_and_factors(loss, margin, temperature, negligible, scores, factors, b):
         for j in range(1, count):
             factors[b, j] *= -temperature / whole
         factors[b, 0] = temperature * (1.0 - right / whole)
-        total = np.log(whole / right)
+        total = np.log(whole) + temperature * (positive - smallest)  # `right` may be too small for a number
     else:
         total, factors[b, 0] = _softplus_and_sigmoid(positive - margin)
         for j in range(1, count):

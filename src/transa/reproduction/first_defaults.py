@@ -96,4 +96,10 @@ FIRST: dict[str, Any] = {
     "validate_sample": 1000,
     "patience": 0,
     "seed": 0,
+    "entity_texts": False,
+    "smoothness": "none",
+    "smoothness_weight": 0.1,
+    "smoothness_neighbours": 5,
+    "shrink_to": "prior",
+    "decided_by": "score",
 }

@@ -51,7 +51,7 @@ class TextEngine(TorchSoftmaxEngine):
         matrix[: model.dim, : model.dim] = torch.eye(model.dim, dtype=kind)
         words = TfIdf(counted.words, counted.rarity, self._words.numpy())
         model.words = WordMap(words, TextMap(matrix, shapes, unit=True))
-        self._placed = self._words[:0]
+        self._placed = self._place(torch.arange(0))
         self._place_all()
 
     def train_epoch(self, number: int) -> EpochReport:
@@ -63,40 +63,42 @@ class TextEngine(TorchSoftmaxEngine):
     def _place_all(self) -> None:
         every = torch.arange(self.model.num_entities)
         for some in torch.split(every, 1 << 14):
-            self.model.entity["vector"][some] = self._place(some, self._words)
+            self.model.entity["vector"][some] = self._place(some)[0]
 
-    def _place(self, ids: Tensor, words: Tensor) -> Tensor:
-        """Return where the texts of some entities put them; those without a known word are at 0."""
+    def _place(self, ids: Tensor, *, trained: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        """Return where the texts of some entities put them, the words in these texts, and the vectors of these words.
+
+        Entities without a known word are at 0. If they are trained, the vectors of the words collect gradients.
+        """
         rows = self._weights[ids.numpy()]
+        touched, places = np.unique(rows.indices, return_inverse=True)
+        chosen = torch.from_numpy(touched.astype(np.int64))
+        words = self._words[chosen].requires_grad_(trained)
         weights = torch.from_numpy(rows.data).to(words)
         starts = torch.from_numpy(rows.indptr[:-1].astype(np.int64))
-        places = torch.from_numpy(rows.indices.astype(np.int64))
-        return normalize(embedding_bag(places, words, starts, mode="sum", per_sample_weights=weights), dim=1)
+        sums = embedding_bag(torch.from_numpy(places), words, starts, mode="sum", per_sample_weights=weights)
+        return normalize(sums, dim=1), chosen, words
 
     def _leaves(self, role: str, ids: Tensor | None) -> Rows:
         """Return rows of the tables; those of entities come from their words."""
         rows = super()._leaves(role, ids)
         if role == "entity":
-            every = torch.arange(self.model.num_entities) if ids is None else ids
-            self._placed = self._place(every, self._words.requires_grad_())
-            rows["vector"] = self._placed.detach().requires_grad_()
+            self._placed = self._place(torch.arange(self.model.num_entities) if ids is None else ids, trained=True)
+            rows["vector"] = self._placed[0].detach().requires_grad_()
         return rows
 
     def _step(
         self, role: str, ids: Tensor | slice, places: Tensor | slice, leaves: Rows, learning_rate_factor: float
     ) -> None:
-        if role != "entity":
-            super()._step(role, ids, places, leaves, learning_rate_factor)
-            return
-        self._placed.backward(leaves.pop("vector").grad)  # type: ignore[no-untyped-call]
-        gradient = self._words.grad
-        assert gradient is not None  # noqa: S101
-        with torch.no_grad():
-            self._words.requires_grad_(False).grad = None
-            self._squares += gradient.square()
+        if role == "entity":
+            placed, chosen, words = self._placed
+            placed.backward(leaves.pop("vector").grad)  # type: ignore[no-untyped-call]
+            assert words.grad is not None  # noqa: S101
+            squares = self._squares[chosen] + words.grad.square()
             rate = self.recipe.learning_rate * learning_rate_factor
-            self._words -= rate * gradient / (self._squares.sqrt() + TINY)
-        super()._step(role, ids, places, leaves, learning_rate_factor)  # biases, if there are any
+            self._words[chosen] = words.detach() - rate * words.grad / (squares.sqrt() + TINY)
+            self._squares[chosen] = squares
+        super()._step(role, ids, places, leaves, learning_rate_factor)
 
     def state(self) -> dict[str, Tensor]:
         """Return the optimiser's state; the words themselves are kept with the model."""

@@ -106,6 +106,8 @@ def joined(model: Model, graph: KnowledgeGraph, recipe: Recipe) -> Evidence:
             continue
         evidence = mined.aggregated(*way)
         whole = together([contest(model, evidence, sample, known, side) for side in SIDES])
+        if not len(whole.starts):  # no right answer is within reach, and both count alike
+            return evidence.weighed(np.ones((2 * evidence.num_relations, 2)))
         weights = learned(whole, 2 * evidence.num_relations)
         for factor in FACTORS:
             tried = weights * [1.0, factor]
@@ -122,6 +124,7 @@ def contest(model: Model, evidence: Evidence, sample: Triples, known: KnownFacts
     steps = queries.relations + (evidence.num_relations if side == "head" else 0)
     best, scores = Ranker(model).best(queries, min(RIVALS, model.num_entities), leave_out_known=True)
     worst = np.where(np.isfinite(scores), scores, -np.inf).max(axis=1)
+    worst[np.isneginf(worst)] = np.inf  # there is no rival: all other entities are known answers
     found = evidence.answers(queries.fixed, steps)
     barred = barred_answers(model, queries.fixed, queries.relations)
     parts: list[
