@@ -258,6 +258,7 @@ def test_explain_neighbours_and_map(command, run: Path, tmp_path: Path) -> None:
     assert drawn.code == 0 and len((tmp_path / "map.csv").read_text().splitlines()) == 9
     assert command("map", run, "--picture", tmp_path / "map.svg").code == 2
     typed = command("map", run, "--picture", tmp_path / "t.svg", "--colour", "role", "--method", "umap", "--json")
+    assert typed.code == 0, typed.err
     assert json.loads(typed.out)["explained"] is None and "tail of next" in (tmp_path / "t.svg").read_text()
 
 

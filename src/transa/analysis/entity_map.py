@@ -110,6 +110,7 @@ def _umap(vectors: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.float64
             raise InputError(f"UMAP needs at least three entities, and there are {len(vectors)}")
         start, _ = _pca(vectors)
         start *= 10 / max(float(np.abs(start).max()), 1e-12)
+        start += np.random.default_rng(seed).normal(0, 1e-3, start.shape)  # vectors on a line would have no places
         laid = UMAP(n_neighbors=near, init=start, random_state=seed, n_jobs=1).fit_transform(vectors)
     places = np.asarray(laid, dtype=np.float64)
     if not np.isfinite(places).all():
