@@ -261,4 +261,4 @@ def test_the_most_probable_of_all_answers_are_as_often_true_as_they_say(monkeypa
     true = [(one.entities.id(e.head), 0, one.entities.id(e.tail)) in truth for e in found]
     said = np.array([each.probability for each in found])
     for part in np.split(np.arange(500), 5):
-        assert abs(said[part].mean() - np.mean([true[row] for row in part])) < 0.1
+        assert abs(said[part].mean() - np.mean([true[row] for row in part])) < 0.15

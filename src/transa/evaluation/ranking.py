@@ -17,8 +17,8 @@ from transa.evaluation.reordering import ReorderingRanker
 from transa.evaluation.torch_ranking import TorchRanker
 from transa.kernels.codes import DIAGONAL, SQUARED_L2
 from transa.models import Model, Rows
-from transa.models.base import EVIDENCE, ROLES, WORDS
 from transa.models.loop_prior import barred_answers
+from transa.models.tables import EVIDENCE, ROLES, WORDS
 
 if TYPE_CHECKING:
     from transa.evaluation.compiled_ranking import CompiledRanker

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +13,7 @@ from torch.nn.functional import normalize
 
 from transa.data.text_vectors import TfIdf
 from transa.errors import InputError
-from transa.models.base import Rows
-
-if TYPE_CHECKING:
-    from transa.models.base import Model
+from transa.models.tables import Rows, Tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +75,7 @@ class WordMap:
         }
 
     @classmethod
-    def of_tensors(cls, tensors: Mapping[str, Tensor], model: Model) -> WordMap:
+    def of_tensors(cls, tensors: Mapping[str, Tensor], model: Tables) -> WordMap:
         """Return the map that `tensors` kept, for a model."""
         try:
             words = tuple(bytes(tensors["words"].numpy()).decode().split("\n"))
