@@ -28,6 +28,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/predicting.py
 	$(BIN)/python benchmarks/starting.py
+	$(BIN)/python benchmarks/serving.py
 
 # What docs/reliability.md promises, in the long form: about two hours.
 reliability: $(VENV)/.installed-test
@@ -35,6 +36,7 @@ reliability: $(VENV)/.installed-test
 	$(BIN)/python reliability/memory.py
 	$(BIN)/python reliability/fuzz.py --inputs 1000000
 	$(BIN)/python reliability/soak.py --minutes 60
+	$(BIN)/python reliability/api.py --cases 5000
 	$(MAKE) test-lowest
 
 # The tests that lean most on libraries, with the lowest versions that pyproject.toml allows.

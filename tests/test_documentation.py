@@ -35,12 +35,17 @@ PAGES = {
     "docs/evaluation.md": ("runs/wn11", "runs/wn18"),
     "docs/reproduction.md": (),
     "docs/rules.md": (),
+    "docs/serving.md": ("films",),
+    "docs/text.md": (),
     "docs/tutorial.md": (),
 }
 #: How the commands begin that are not run, and why.
 NOT_RUN = {
     "make ": "sets up an environment and calls pytest; .ci/run does that on a clean clone",
     "python3 -m venv ": "installs from the network; .ci/run does the same by way of make",
+    "transa serve ": "serves until it is told to stop; tests/server does that",
+    "transa demo --serve": "the same",
+    "curl ": "asks a server; tests/server asks every call",
     "transa reproduce table2 --budget": "trains for an hour; tests/cli/test_reproduce.py trains one small cell",
     "transa reproduce table2 --models": "trains for half an hour or more",
     "transa reproduce table4 --models": "trains for minutes on a benchmark graph",

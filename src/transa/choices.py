@@ -13,6 +13,9 @@ Side = Literal["head", "tail"]
 #: Which rank the true entity gets among entities of equal score: the middle, the first or the last.
 Ties = Literal["realistic", "optimistic", "pessimistic"]
 
+#: What tells a true triple from a false one: its score, or its score beside other answers to its two questions.
+DecidedBy = Literal["score", "questions"]
+
 #: How margins become probabilities.
 Calibration = Literal["isotonic", "platt"]
 

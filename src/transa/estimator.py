@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, Unpack
 
-from transa.choices import Calibration, Side, Split
+from transa.choices import Calibration, DecidedBy, Side, Split
 from transa.data import KnowledgeGraph
 from transa.data.constraints import Constraints
 from transa.data.graph import required
@@ -21,6 +21,7 @@ from transa.inference import (
     Completion,
     Explanation,
     Neighbours,
+    NewTexts,
     Question,
     Trained,
     answer,
@@ -275,6 +276,7 @@ class Estimator:
         seed: int = 0,
         calibration: Calibration | None = "isotonic",
         limit: int | None = None,
+        by: DecidedBy | None = None,
     ) -> Classification:
         """Tell the true triples of a split from false ones, with thresholds from the validation split.
 
@@ -285,9 +287,12 @@ class Estimator:
             the model must know all that stand in its triples.
         split, seed, calibration, limit
             See `transa.evaluation.classify`.
+        by
+            The same; by default what the recipe has as `decided_by`.
         """
         chosen = self.graph_ if graph is None else self.trained_.aligned(graph)
-        return classify(self.model_, chosen, split, seed=seed, calibration=calibration, limit=limit)
+        decided_by = self.recipe_.decided_by if by is None else by
+        return classify(self.model_, chosen, split, seed=seed, calibration=calibration, limit=limit, by=decided_by)
 
     # ------------------------------------------------------------------ questions
 
@@ -413,15 +418,26 @@ class Estimator:
 
     # ------------------------------------------------------------------ growing and keeping
 
-    def extend(self, triples: Any, *, steps: int = 100, refine: int = 0, seed: int = 0) -> Self:
+    def extend(
+        self,
+        triples: Any = None,
+        *,
+        texts: NewTexts | Mapping[str, str] | None = None,
+        steps: int = 100,
+        refine: int = 0,
+        seed: int = 0,
+    ) -> Self:
         """Return a new estimator that also knows these triples and their new entities; this one stays as it is.
 
         Parameters
         ----------
         triples, steps, refine, seed
             See `transa.inference.extend`.
+        texts
+            Texts of new entities by key, or a `transa.inference.NewTexts` that also says how they become vectors.
         """
-        found = extend(self.trained_, triples, steps=steps, refine=refine, seed=seed, options=self.options)
+        told = NewTexts(texts) if isinstance(texts, Mapping) else texts
+        found = extend(self.trained_, triples, texts=told, steps=steps, refine=refine, seed=seed, options=self.options)
         for note in found.notes:
             warnings.warn(note, TransaWarning, stacklevel=2)
         return self._fitted(found.trained)
@@ -435,8 +451,10 @@ class Estimator:
             folder.write_start(trained.graph, self.recipe_, source=None, engine=engine)
             folder.write_tensors("weights.safetensors", trained.model.tensors())
             folder.write_json("metrics.json", {"parameters": trained.model.parameters, "validation": None})
-            if trained.loose:
-                folder.write_json(EXTENSION, {"loose": [trained.graph.entities[each] for each in trained.loose]})
+            kept = {"loose": trained.loose, "told": trained.told}
+            if any(kept.values()):
+                named = {name: [trained.graph.entities[each] for each in ids] for name, ids in kept.items()}
+                folder.write_json(EXTENSION, named)
         finally:
             folder.close()
         return folder.path

@@ -42,7 +42,7 @@ def test_json_holds_fractions_over_all_and_for_each_relation(command, run: Path)
     result = command("classify", run, "--json")
     summary = parsed(result)
     assert set(summary) == MEASURES | {
-        *("run", "split", "sampled", "seed", "global_threshold", "barred_loops", "estimate", "relations"),
+        *("run", "split", "decided_by", "sampled", "seed", "global_threshold", "barred_loops", "estimate", "relations"),
         *("calibration", "notes"),
     }
     assert (summary["run"], summary["split"], summary["n"], summary["sampled"]) == (str(run), "test", 1322, True)
@@ -54,6 +54,13 @@ def test_json_holds_fractions_over_all_and_for_each_relation(command, run: Path)
     assert set(summary["relations"]["isa"]) == MEASURES | {"threshold", "own_threshold"}
     assert "no labels" in result.err
     assert summary["notes"] == ["valid and test have no labels: one false triple was drawn for each true one (seed 0)"]
+
+
+def test_triples_are_decided_by_their_questions_if_asked(command, run: Path) -> None:
+    summary = parsed(command("classify", run, "--json", "--by", "questions"))
+    assert (summary["decided_by"], summary["global_threshold"]) == ("questions", 0)
+    wrong = command("classify", run, "--by", "answers")
+    assert wrong.code == 2 and "answers" in wrong.err
 
 
 def test_tables_show_all_and_the_largest_relations_first(command, run: Path) -> None:
@@ -147,7 +154,7 @@ def test_wrong_options_are_errors_and_write_nothing(
 
 def test_what_is_no_run_is_an_error(command, run: Path, tmp_path: Path) -> None:
     result = command("classify", tmp_path / "nothing")
-    assert (result.code, "not a run folder" in result.err) == (2, True)
+    assert (result.code, "no such run folder" in result.err) == (2, True)
     alone = KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "r", "c")])
     result = command("classify", run_folder(tmp_path / "alone", alone))
     assert (result.code, "no validation triples" in result.err) == (2, True)

@@ -60,7 +60,7 @@ def test_weights_are_written(command, runs: dict[str, Path], tmp_path: Path) -> 
         (["weights", "full", "--relation", "izza"], "unknown relation 'izza'"),
         (["weights", "full", "--top", "-1"], "--top"),
         (["weights", "full", "--csv", "w.xlsx"], "expected .csv or .tsv"),
-        (["weights", "nothing"], "not a run folder"),
+        (["weights", "nothing"], "there is no such run folder"),
         (["weights", "full", "--picture", "w.bmp"], "expected .png, .svg or .pdf"),
     ],
 )

@@ -435,11 +435,11 @@ def test_a_file_is_replaced_only_on_request(tmp_path):
 def test_a_failed_write_leaves_the_old_folder_and_nothing_else(tmp_path, monkeypatch, kind, failure):
     write(GRAPH, tmp_path / "graph", format=kind)
 
-    def fail(*arguments):
+    def fail(*arguments, **options):
         (arguments[-1] / "train.tsv").write_text("half")
         raise failure
 
-    place, function = (split_folder, "_write_list") if kind == "tsv" else (SavedGraph, "write")
+    place, function = (split_folder, "write_side_files") if kind == "tsv" else (SavedGraph, "write")
     monkeypatch.setattr(place, function, fail)
     with pytest.raises(InputError if isinstance(failure, OSError) else type(failure)):
         write(KnowledgeGraph.from_triples([("x", "y", "z")]), tmp_path / "graph", format=kind, overwrite=True)

@@ -87,3 +87,18 @@ def test_a_known_triple_from_an_entity_to_itself_stays_visible() -> None:
 def test_the_answers_of_an_explanation_leave_the_entity_out_too() -> None:
     found = explain(Trained(in_one_place(), GRAPH), "b", "next", "c")
     assert {each.key for each in found.answers} == {"a", "c", "d"}
+
+
+def test_the_types_of_a_graph_say_what_is_in_range() -> None:
+    entities = GRAPH.entities.typed(types={"b": ["even"], "d": ["even"], "c": ["odd"]})
+    typed = KnowledgeGraph(
+        entities, GRAPH.relations.typed(ranges={"next": ["even"]}), GRAPH.train, GRAPH.valid, GRAPH.test
+    )
+
+    def tails(graph: KnowledgeGraph, side: str = "head") -> list[str]:
+        question = Question("c", "next") if side == "head" else Question(None, "next", "c")
+        return sorted(each.key for each in answer(Trained(on_a_line(), graph), [question], top=9, in_range=True)[0])
+
+    assert tails(GRAPH) == ["b"]  # train has b and c there, and c is no answer to itself
+    assert tails(typed) == ["a", "b", "d"]  # a has no type, and fits everywhere
+    assert tails(typed, "tail") == tails(GRAPH, "tail") == ["a", "b"]  # nothing is said of heads

@@ -13,7 +13,7 @@ from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.evaluation import link_prediction
 from transa.evaluation.classification import answer_scores
-from transa.inference import Trained, explain
+from transa.inference import Trained, explain, extend
 from transa.training import Trainer, load_recipe, recipe_from
 from transa.training.run import RunFolder
 
@@ -124,3 +124,18 @@ def test_without_valid_rules_cannot_be_weighed() -> None:
         Trainer(graph, recipe).fit()
     with pytest.raises(InputError, match="with_rules: rules has nothing but rules"):
         recipe_from({"model": "rules", "solver": "mining", "with_rules": True})
+
+
+def test_extended_rules_rest_on_new_triples(tmp_path: Path) -> None:
+    graph = replace(TALKING, valid=TALKING.train[TALKING.train[:, 1] == TALKING.relations.id("talks")][:3])
+    settings = {"dim": 4, "epochs": 1, "with_rules": True, "rule_constants": False}
+    model = Trainer(graph, load_recipe("transe", None, None, settings)).fit()
+    trained = Trained(model, graph, load_recipe("transe", None, None, settings))
+    folder = RunFolder(tmp_path / "grown")
+    extend(trained, [("stranger", "lives in", "town1")], steps=0, folder=folder)
+    grown = Trained.open(folder)
+    found = explain(grown, "stranger", "talks", "language1")
+    assert str(found.rules[0].path) == "stranger —lives in→ town1 —speaks→ language1"
+    assert len(explain(grown, "stranger", "talks", "language2").rules) == 0
+    assert trained.model.evidence is not None
+    assert len(trained.model.evidence.facts) == len(graph.train)  # what was extended stays as it is

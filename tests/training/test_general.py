@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,29 +71,52 @@ def test_the_best_trial_is_trained_in_full() -> None:
     recipe = general_recipe("transa", NATIONS, {"dim": 8, "seed": 3}, minutes=0.05, callback=trials.append)
     best = max(trials, key=lambda trial: trial.score)
     assert len({trial.name for trial in trials}) == len(trials) > 1
-    changed = {"epochs", "validate_every", "patience"}
+    changed = {"epochs", "validate_every", "patience", "with_rules", "rule_minutes"}
     assert recipe.model_dump(exclude=changed) == best.recipe.model_dump(exclude=changed)
     assert (recipe.dim, recipe.seed) == (8, 3)
     assert recipe.epochs >= 1
     assert recipe.validate_every
+    assert recipe.with_rules
+    assert recipe.rule_minutes is not None
+    assert recipe.rule_minutes < 0.05
 
 
 @pytest.mark.slow
-def test_with_time_left_settings_of_the_best_are_varied_one_by_one() -> None:
+def test_rules_are_left_out_where_the_user_says_so_or_nothing_tells_how_much_they_should_count() -> None:
+    few = {"dim": 8}
+    labelled = replace(NATIONS, valid_labels=np.where(np.arange(len(NATIONS.valid)) % 2, 1, -1))
+    unsplit = replace(NATIONS, valid=NATIONS.valid[:0])
+    assert not general_recipe("transa", NATIONS, few | {"with_rules": False}, minutes=0.01).with_rules
+    assert not general_recipe("transa", labelled, few, minutes=0.01).with_rules
+    assert not general_recipe("transa", unsplit, few, minutes=0.01).with_rules
+
+
+@pytest.mark.slow
+def test_with_time_left_the_best_is_trained_longer_and_its_settings_are_varied_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("transa.training.general.TRIAL_EPOCHS", 2)
+    monkeypatch.setattr("transa.training.general.EPOCHS", 8)
     trials: list[Trial] = []
     recipe = general_recipe("transa", NATIONS, {"dim": 8}, minutes=60, callback=trials.append)
-    base, varied = trials[:3], trials[3:]
-    first = max(base, key=lambda trial: trial.score)
+    base, longer = trials[:3], [trial for trial in trials if trial.name.endswith("epochs")]
+    varied = trials[3 + len(longer) :]
+    way = max(base, key=lambda trial: trial.score)
+    assert [trial.epochs for trial in longer] == [way.epochs * 2 ** (i + 1) for i in range(len(longer))]
+    assert all(trial.recipe == way.recipe for trial in longer)
+    scores = [way.score, *(trial.score for trial in longer)]
+    assert all(one < two for one, two in itertools.pairwise(scores[:-1]))  # only the last may have done worse
+    before = max([way, *longer], key=lambda trial: trial.score)
     assert len(varied) > 3
-    assert all(trial.name.startswith(f"{first.name}, ") and trial.epochs == first.epochs for trial in varied)
+    assert all(trial.epochs == before.epochs for trial in varied)
     assert all(trial.recipe.dim == 8 for trial in trials)  # what is given is not varied
-    before = first
     for trial in varied:
         field = trial.name.split()[1]
         others = trial.recipe.model_dump(exclude={field})
         assert others == before.recipe.model_dump(exclude={field})
         before = max(before, trial, key=lambda one: one.score)
     assert recipe.dropout == before.recipe.dropout
+    assert recipe.epochs == before.epochs if scores[-1] <= scores[-2] else recipe.epochs >= before.epochs
 
 
 @pytest.mark.slow

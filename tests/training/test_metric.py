@@ -9,12 +9,14 @@ import torch
 import transa
 from tests.training.helpers import settings, train
 from transa.data import KnowledgeGraph
+from transa.data.types import relation_groups
+from transa.errors import InputError
 from transa.kernels.purposes import CLOSED_FORM
 from transa.kernels.random import stream
-from transa.training import Options, Recipe
+from transa.training import Options, Recipe, recipe_from
 from transa.training.engine import training_model
 from transa.training.epoch_batches import EpochBatches
-from transa.training.metric import project_psd, update_metric
+from transa.training.metric import project_psd, shrink_to_groups, update_metric
 from transa.training.trainer import Trainer, start_model
 
 pytestmark = pytest.mark.slow  # both precisions of the metric's kernels are compiled
@@ -172,3 +174,29 @@ def test_without_a_closed_form_there_is_none_to_compute(name: str, options: dict
     recipe = settings(model=name, metric_update="none", **options)
     with pytest.raises(ValueError, match="has no closed form"):
         update_metric(start_model(UMLS, recipe), rounds_of(UMLS), recipe, 1)
+
+
+def test_relations_with_the_same_types_share_their_metrics() -> None:
+    random = np.random.default_rng(0)
+    metrics, counts, prior = random.random((5, 3, 3)), np.array([10, 0, 30, 20, 5]), np.eye(3)
+    mixed = metrics.copy()
+    shrink_to_groups(mixed, counts, np.array([0, 0, 0, 1, 2]), 4.0, prior)
+    np.testing.assert_allclose(mixed[0], (10 * metrics[0] + 4 * metrics[2]) / 14)
+    np.testing.assert_allclose(mixed[1], (10 * metrics[0] + 30 * metrics[2]) / 40)
+    np.testing.assert_allclose(mixed[2], (30 * metrics[2] + 4 * metrics[0]) / 34)
+    np.testing.assert_allclose(mixed[3], (20 * metrics[3] + 4 * prior) / 24)
+
+
+def test_metrics_are_shrunk_by_the_types_of_a_graph() -> None:
+    graph = transa.load("umls")
+    typed = graph.relations.typed(domains={graph.relations[0]: ["x"], graph.relations[1]: ["x"]})
+    graph = KnowledgeGraph(graph.entities, typed, graph.train)
+    assert len(np.unique(relation_groups(graph))) == 45
+    usual = {"dim": 4, "epochs": 1, "metric": "full", "shrinkage": 1e9}
+    alone, together = (Trainer(graph, recipe_from({**usual, "shrink_to": to})).fit() for to in ("prior", "types"))
+    one, _, *rest = together.relation.metric
+    assert torch.allclose(alone.relation.metric[0], torch.eye(4), atol=1e-4)
+    assert not torch.allclose(one, torch.eye(4), atol=1e-2)
+    assert torch.allclose(torch.stack(rest), alone.relation.metric[2:], atol=1e-4)
+    with pytest.raises(InputError, match="shrink_to"):
+        recipe_from({"shrink_to": "types"})

@@ -15,6 +15,7 @@ from transa.data.graph import SPLITS, Triples
 from transa.errors import InputError
 from transa.inference.neighbours import degrees_of
 from transa.inference.trained import Trained
+from transa.readable import short
 
 Method = Layout
 
@@ -66,9 +67,10 @@ def entity_map(trained: Trained, method: Method = "pca", colour: str = "degree",
         ``"pca"`` takes the two directions in which vectors differ most. ``"umap"`` keeps near neighbours near; it needs the extra
         ``transa[umap]``.
     colour
-        Where types come from: the known facts of all splits. ``"degree"``: there are none. ``"role"``: the relation and side, such as
-        ``tail of causes``, where an entity occurs most often. Otherwise the key or name of a relation that leads from entities to
-        their types, such as ``rdf:type``; of several types, an entity gets the one that most entities have.
+        Where types come from. ``"degree"``: there are none. ``"type"``: the types of the graph. ``"role"``: the relation and side, such
+        as ``tail of causes``, where an entity occurs most often in the known facts of all splits. Otherwise the key or name of a
+        relation that leads from entities to their types in these facts, such as ``rdf:type``. Of several types, an entity gets the one
+        that most entities have.
     seed
         The seed of UMAP.
     """
@@ -109,7 +111,10 @@ def _umap(vectors: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.float64
         start, _ = _pca(vectors)
         start *= 10 / max(float(np.abs(start).max()), 1e-12)
         laid = UMAP(n_neighbors=near, init=start, random_state=seed, n_jobs=1).fit_transform(vectors)
-    return np.asarray(laid, dtype=np.float64)
+    places = np.asarray(laid, dtype=np.float64)
+    if not np.isfinite(places).all():
+        raise InputError("UMAP found no places for these vectors; use the method pca")
+    return places
 
 
 def _types(trained: Trained, colour: str) -> list[str | None]:
@@ -124,6 +129,15 @@ def _types(trained: Trained, colour: str) -> list[str | None]:
         ]
         chosen = _most_frequent(np.stack([sides[:, 0], codes], axis=1), len(graph.entities))
         return [None if each < 0 else names[each] for each in chosen.tolist()]
+    if colour == "type" and graph.types is None and colour not in graph.relations:
+        raise InputError("the graph has no types; role colours by the sides of relations")
+    if colour == "type" and graph.types is not None:
+        often = graph.types.counts
+        pairs = graph.types.entities[np.argsort(-often[graph.types.entities[:, 1]], kind="stable")]
+        first = np.full(len(graph.entities), -1)
+        entities, rows = np.unique(pairs[:, 0], return_index=True)
+        first[entities] = pairs[rows, 1]
+        return [None if each < 0 else short(graph.types.names[each]) for each in first.tolist()]
     relation = trained.relations.id(colour)
     led: Triples = facts[facts[:, 1] == relation]
     often = np.bincount(led[:, 2], minlength=len(graph.entities))

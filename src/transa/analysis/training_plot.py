@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from transa.analysis.drawing import BLUE, RED, check_picture, drawing, literal
-from transa.errors import InputError
-from transa.format1 import upgrade
-from transa.storage import read_small
 from transa.training import RunFolder
 
 
@@ -27,12 +23,8 @@ def plot_training(run: Path, target: Path, *, overwrite: bool = False) -> Path:
     check_picture(target, overwrite=overwrite)
     folder = RunFolder(run)
     config, recipe = folder.config(), folder.recipe()
-    try:
-        lines = (upgrade(json.loads(line)) for line in read_small(folder.place("log.jsonl")).splitlines())
-        rows = [(float(line["epoch"]), float(line["loss"]), line["validation"]) for line in lines]
-        scored = [(epoch, float(score)) for epoch, _, score in rows if score is not None]
-    except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise InputError(f"no readable log ({error})", path=run) from None
+    rows = folder.curve()
+    scored = [(epoch, score) for epoch, _, score in rows if score is not None]
     source = config.get("source")
     named = source if isinstance(source, str) and source else "a graph"
     with drawing(target, 7, 4, overwrite=overwrite) as figure:

@@ -24,6 +24,7 @@ from transa.cli import (
     predict,
     reproduce,
     rules,
+    serve,
     train,
     weights,
 )
@@ -53,6 +54,7 @@ extend.register(app)
 export.register(app)
 weights.register(app)
 figure.register(app)
+serve.register(app)
 reproduce.register(app)
 
 

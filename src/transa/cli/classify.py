@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from transa.choices import Calibration
+from transa.choices import Calibration, DecidedBy
 from transa.cli.options import Json, Largest, Limit, Overwrite, Run, add_command
 from transa.cli.output import emit_json, note, shown_names, table
 
@@ -28,6 +28,10 @@ class Task:
         "isotonic"
     )
     limit: Limit = None
+    by: Annotated[
+        DecidedBy | None,
+        typer.Option(help="Decide by the score, or beside other answers to both questions; by default as the recipe."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def classify(run: Run, task: Task, report: Report) -> None:
         check_picture(report.picture, overwrite=report.overwrite)
     calibration = None if task.calibration == "none" else task.calibration
     model = load_model(run)
-    result = model.classify(split=task.split, seed=task.seed, calibration=calibration, limit=task.limit)
+    result = model.classify(split=task.split, seed=task.seed, calibration=calibration, limit=task.limit, by=task.by)
     note(*result.notes)
     if report.decisions is not None:
         result.write(report.decisions, overwrite=report.overwrite)

@@ -36,6 +36,7 @@ def explain(
     from transa.analysis.drawing import check_picture
     from transa.analysis.explanation_plot import plot_explanation
     from transa.estimators import load_model
+    from transa.inference.reports import report_of_explanation
 
     if picture is not None:
         check_picture(picture, overwrite=overwrite)
@@ -43,12 +44,11 @@ def explain(
     note_compiling("count_better", model.model_, 1)
     note_learning(model.trained_)
     found = model.explain(head, relation, tail, top=top, side=side)
-    notes = model.trained_.notes
-    note(*notes)
+    note(*model.trained_.notes)
     if picture is not None:
         plot_explanation(model.trained_, found, picture, overwrite=overwrite)
     if as_json:
-        emit_json({"run": str(run), "notes": list(notes), **found.report()})
+        emit_json({"run": str(run), **report_of_explanation(model.trained_, found)})
         return
     typer.echo(one_line(found.sentence))
     for each in found.tables(top=top, full=iris):
@@ -66,6 +66,7 @@ def neighbours(
 ) -> None:
     """List the entities nearest to one, by their vectors or under a relation's metric."""
     from transa.estimators import load_model
+    from transa.inference.reports import report_of_neighbours
 
     output.check()
     found = load_model(run).neighbours(entity, relation, top=top)
@@ -75,13 +76,7 @@ def neighbours(
     deliver(
         output,
         found.frame,
-        lambda: {
-            "run": str(run),
-            "entity": found.entity,
-            "relation": found.relation,
-            "measure": found.measure,
-            "neighbours": found.rows(),
-        },
+        lambda: {"run": str(run), **report_of_neighbours(found)},
         lambda: show(found.table(full=output.iris), full=output.iris),
     )
 
@@ -95,8 +90,9 @@ def entity_map(
     colour: Annotated[
         str,
         typer.Option(
-            metavar="degree|role|RELATION",
-            help="By training triples, by the side of a relation where an entity stands most often, or by what a relation leads to.",
+            metavar="degree|type|role|RELATION",
+            help="By training triples, by the graph's types, by the side of a relation where an entity stands most often, or by what "
+            "a relation leads to.",
         ),
     ] = "degree",
     out: Annotated[

@@ -28,35 +28,61 @@ class Growing:
     seed: Annotated[int, typer.Option(min=0, help="Of corruptions.")] = 0
 
 
+@dataclass(frozen=True)
+class Texts:
+    """Texts of new entities."""
+
+    texts: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Texts of new entities: key, tab and text on each line.")
+    ] = None
+    encoder: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="A sentence encoder for them (needs transa[text]).")
+    ] = None
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Their vectors, .npy: a row for each entity of the graph, then for each text."
+        ),
+    ] = None
+
+
 def extend(
     run: Run,
-    new_triples: Annotated[
-        Path, typer.Argument(metavar="NEW_TRIPLES", help="Triples with new entities, in any format of graphs.")
-    ],
     text: TextFormat,
     selection: Selection,
     out: Annotated[Path, typer.Option(metavar="NEWRUN", help="The run folder to write.")],
     growing: Growing,
+    texts: Texts,
+    new_triples: Annotated[
+        Path | None, typer.Argument(metavar="NEW_TRIPLES", help="Triples with new entities, in any format of graphs.")
+    ] = None,
     skip_unknown: SkipUnknown = False,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Add new entities to a trained model from their triples, without training it anew."""
+    """Add new entities to a trained model from their triples or texts, without training it anew."""
     from contextlib import nullcontext
 
     from transa.errors import InputError
     from transa.estimators import load_model
     from transa.inference.extend import extend as extend_model
+    from transa.inference.texts import NewTexts
     from transa.training import Options, RunFolder
 
     if (out / "config.json").exists():
         raise InputError("holds a run already; name another folder", path=out)
-    triples = load_triples(new_triples, text, selection)
+    if new_triples is None and texts.texts is None:
+        raise InputError("there is nothing to add: name a file of triples, or one of texts (--texts)")
+    if texts.texts is None and (texts.encoder is not None or texts.vectors is not None):
+        raise InputError("--encoder and --vectors belong to texts of new entities (--texts)")
+    triples = None if new_triples is None else load_triples(new_triples, text, selection)
+    told = None if texts.texts is None else NewTexts.read(texts.texts, texts.encoder, texts.vectors)
     model = load_model(run)
     with live_view(growing.refine) if growing.refine else nullcontext() as callback:
         found = extend_model(
             model.trained_,
             triples,
+            texts=told,
             **vars(growing),
             options=Options(threads=threads),
             folder=RunFolder(out),
@@ -67,7 +93,9 @@ def extend(
     note_skipped(found.skipped, "triple")
     if found.repeated:
         note(f"{found.repeated:,} of the triples are repeated or were in the graph already")
-    if not found.new_entities:
+    if found.told:
+        note(f"{counted(found.told, 'entity', 'entities')} placed by text")
+    elif not found.new_entities:
         same = "" if growing.refine else ": the vectors stay as they are; --refine EPOCHS learns the triples"
         note(f"no entity is new{same}")
     frame = found.frame().to_pylist()
@@ -81,6 +109,7 @@ def extend(
                 "notes": list(found.notes),
                 "skipped": list(map(vars, found.skipped)),
                 "losses": found.losses,
+                "told": found.told,
                 "new_entities": frame,
             }
         )

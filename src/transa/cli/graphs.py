@@ -10,7 +10,7 @@ import typer
 from transa import choices
 from transa.cli.options import Json, Overwrite, Selection, Source, Split, SplitSeed, TextFormat, add_command, column_of
 from transa.cli.output import REACHED, emit_json, note, note_compiling_rules, rules_mined, shown_names, table
-from transa.readable import graph_size
+from transa.readable import graph_size, short
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
@@ -120,12 +120,15 @@ def _reached_by_rules(graph: KnowledgeGraph) -> dict[str, Any] | None:
 
 
 def _show(source: str, found: dict[str, Any], names: dict[str, str], top: int) -> None:
-    listed = found["entities"] - found["entities_in_triples"]
+    listed, types = found["entities"] - found["entities_in_triples"], found["types"]
     splits = ("train", "valid", "test")
     rows: list[tuple[str, object]] = [
         ("entities", found["entities"]),
         *([("  of these in triples", found["entities_in_triples"])] if listed else []),
+        *([("  with a description", found["described"])] if found["described"] else []),
+        *([("  with a type", types["entities"])] if types else []),
         ("relations", found["relations"]),
+        *([("  with types of heads or tails", types["relations"])] if types and types["relations"] else []),
         *((f"{split} triples", found["triples"][split]) for split in splits),
         *((f"{split} negatives", found["negatives"][split]) for split in splits if found["negatives"][split]),
         ("triples per entity (ATPE)", found["atpe"]),
@@ -146,6 +149,12 @@ def _show(source: str, found: dict[str, Any], names: dict[str, str], top: int) -
             ("relation", "triples", "tails per head", "heads per tail", "category"),
             [(names[n], r["triples"], r["tails_per_head"], r["heads_per_tail"], r["category"]) for n, r in largest],
         )
+    if types and top:
+        some = list(types["per_type"].items())[:top]
+        shown = (
+            "" if len(some) == len(types["per_type"]) else f", the {len(some)} largest of {len(types['per_type']):,}"
+        )
+        table(f"Types{shown}", ("type", "entities"), [(short(name), count) for name, count in some])
     related = found["related_relations"]
     if related and top:
         table(

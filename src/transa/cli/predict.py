@@ -49,7 +49,7 @@ def predict(
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many answers to each question.")] = 10,
     new_only: Annotated[bool, typer.Option("--new-only", help="Leave out what the graph holds already.")] = False,
     in_range: Annotated[
-        bool, typer.Option("--in-range", help="Only entities that stand on that side of the relation in train.")
+        bool, typer.Option("--in-range", help="Only entities whose types fit, or that train has on that side.")
     ] = False,
     no_loop_prior: NoLoopPrior = False,
 ) -> None:
@@ -59,6 +59,7 @@ def predict(
     from transa.estimators import load_model
     from transa.inference.answers import Question, frame_of
     from transa.inference.question_files import read_questions, whole_questions
+    from transa.inference.reports import notes_on_answers, report_of_answers
 
     output.check()
     given = (asked.head, asked.relation, asked.tail)
@@ -75,18 +76,12 @@ def predict(
     note_compiling("best_answers", model.model_, len(questions))
     note_learning(model.trained_)
     answers = model.answer(questions, top=top, new_only=new_only, in_range=in_range, loop_prior=not no_loop_prior)
-    notes = (*model.trained_.notes, *dict.fromkeys(found.note for each in answers for found in each if found.note))
-    note(*notes)
+    note(*notes_on_answers(model.trained_, answers))
     left = f"no answer is left{' that is new' if new_only else ''}{' in range' if in_range else ''}"
     note(*(f"{each.table().title}: {left}" for each in answers if not each))
 
     def report() -> dict[str, Any]:
-        found = [
-            {"question": vars(each.question), "asked": each.question.asked, "answers": list(map(vars, each))}
-            for each in answers
-        ]
-        said = [*notes, *dict.fromkeys(each.order_note for each in answers if each.order_note)]
-        return {"run": str(run), "notes": said, "skipped": list(map(vars, skipped)), "questions": found}
+        return {"run": str(run), **report_of_answers(model.trained_, answers, skipped)}
 
     def show_all() -> None:
         for each in answers:
@@ -110,6 +105,7 @@ def check(
     """Say of each triple of a file whether it is true, with probability and threshold."""
     from transa.estimators import load_model
     from transa.inference.check import check_ids, triple_ids
+    from transa.inference.reports import report_of_checks
 
     output.check()
     triples = load_triples(file, text, selection)
@@ -120,19 +116,13 @@ def check(
     note_compiling("best_answers", model.model_, len(ids))
     note_learning(model.trained_)
     checked = check_ids(model.trained_, ids)
-    notes = (*model.trained_.notes_on_checks, *checked.notes)
-    note(*notes)
     below = [] if fail_below is None else checked.below(fail_below)
+    report = {"run": str(run), **report_of_checks(model.trained_, checked, skipped, len(below))}
+    note(*report["notes"])
     deliver(
         output,
         checked.frame,
-        lambda: {
-            "run": str(run),
-            "notes": list(notes),
-            "skipped": list(map(vars, skipped)),
-            "below": len(below),
-            "triples": checked.rows(),
-        },
+        lambda: report,
         lambda: show(checked.table(full=output.iris), full=output.iris),
     )
     if below:
@@ -158,6 +148,7 @@ def discover(
     """Find the most probable new facts of the whole graph, or the least probable ones it holds."""
     from transa.estimators import load_model
     from transa.inference.discover import pairs
+    from transa.inference.reports import report_of_discoveries
 
     output.check()
     model = load_model(run)
@@ -176,14 +167,14 @@ def discover(
                 callback=callback,
                 loop_prior=not no_loop_prior,
             )
-    notes = (*model.trained_.notes, *found.notes)
-    note(*notes)
+    report = {"run": str(run), **report_of_discoveries(model.trained_, found)}
+    note(*report["notes"])
     if not len(found):
         note("nothing was found: there is no such fact" if errors else NOTHING_NEW)
     title = "The least probable facts" if errors else "The most probable new facts"
     deliver(
         output,
         found.frame,
-        lambda: {"run": str(run), "notes": list(notes), "triples": found.rows()},
+        lambda: report,
         lambda: show(found.table(full=output.iris), title=title, full=output.iris),
     )

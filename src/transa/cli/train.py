@@ -13,6 +13,7 @@ from transa.choices import EngineName
 from transa.cli.graphs import load_graph
 from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, SplitSeed, TextFormat, Threads, add_command
 from transa.cli.output import emit_json, live_view, note, note_compiling, note_compiling_rules, table
+from transa.cli.serve import Listening, start
 from transa.readable import counted, one_line
 
 if TYPE_CHECKING:
@@ -40,8 +41,12 @@ class Training:
         list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Any setting of the recipe; repeatable.")
     ] = None
     with_rules: Annotated[
-        bool, typer.Option("--with-rules", help="Mine rules as well, and learn on valid how much they count.")
-    ] = False
+        bool | None,
+        typer.Option(
+            "--with-rules/--no-rules",
+            help="Mine rules as well, and learn on valid how much they count; the general recipe does.",
+        ),
+    ] = None
     minutes: Annotated[
         float | None, typer.Option(help="How long training by the general recipe may take, its trials included; 10.")
     ] = None
@@ -102,7 +107,9 @@ def train(
     if not len(graph.valid):
         note(f"{NO_VALID}; --split 0.8,0.1,0.1 takes some of the triples for it")
     folder = RunFolder(out)
-    given = dict(map(read_setting, training.settings or [])) | ({"with_rules": True} if training.with_rules else {})
+    given = dict(map(read_setting, training.settings or []))
+    if training.with_rules is not None:
+        given["with_rules"] = training.with_rules
     options = machine.options()
     if not training.resume:
         folder.check_new()  # before any trials
@@ -159,9 +166,26 @@ def _recipe(
 
 def demo(
     out: Annotated[Path, typer.Option(metavar="RUN", help="The run folder.")] = Path("runs/demo"),
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Open the page on it afterwards; a run that people have judged is kept.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Train TransA on the embedded UMLS graph, and show scores, new facts with reasons, and a picture."""
+    from transa.errors import InputError
+    from transa.inference.verdicts import FILE
+    from transa.training import RunFolder
+
+    judged = RunFolder(out).holds(FILE)
+    if judged and not serve:
+        raise InputError("holds verdicts of people, which a new demo would delete; name another folder", path=out)
+    if not judged:
+        _demonstrate(out, as_json)
+    if serve:
+        start([out], Listening(open_page=True))
+
+
+def _demonstrate(out: Path, as_json: bool) -> None:
     from transa.analysis.drawing import NEEDS_MATPLOTLIB, can_draw
     from transa.analysis.training_plot import plot_training
     from transa.data import load

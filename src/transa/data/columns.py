@@ -30,6 +30,16 @@ def usual_columns(fields: Sequence[str]) -> tuple[int, ...] | None:
     return None
 
 
+def type_columns(names: Sequence[str], head: int, tail: int) -> list[tuple[int, int]]:
+    """Return where the types of heads and of tails stand in a table, each behind the column of the entities that have them.
+
+    The column of types is called as that of the entities, with ``_type`` at the end: ``head_type``, ``gene_type``.
+    """
+    lowered = [name.strip().lower() for name in names]
+    wanted = [(end, f"{lowered[end]}_type") for end in (head, tail)]
+    return [(end, lowered.index(name)) for end, name in wanted if lowered.count(name) == 1]
+
+
 def in_order(available: Sequence[str], path: Path | None = None) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return where head, relation, tail and perhaps label stand in a table without usual names, and notes that say so.
 

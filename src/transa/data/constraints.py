@@ -99,6 +99,8 @@ def mine_constraints(
 ) -> Constraints:
     """Find functional relations and implications between two relations in train. None of them is a law.
 
+    The types of heads and tails that the graph brings are laws, and are taken as they are.
+
     Parameters
     ----------
     graph
@@ -117,7 +119,20 @@ def mine_constraints(
         _functional(facts.tails.queries % facts.num_relations, facts.tails.offsets, facts, one_answer, heads),
         _functional(facts.heads.queries // facts.num_entities, facts.heads.offsets, facts, one_answer, heads),
         mine_implications(facts, confidence=confidence, support=support),
+        *_schema(graph),
     )
+
+
+def _schema(graph: KnowledgeGraph) -> tuple[dict[int, frozenset[str]], ...]:
+    """Return the types of heads, of tails and of entities that a graph gives; nothing if it says nothing of relations."""
+    types = graph.types
+    if types is None or not len(types.domains) + len(types.ranges):
+        return {}, {}, {}
+    found: list[dict[int, set[str]]] = [{}, {}, {}]
+    for by_id, pairs in zip(found, (types.domains, types.ranges, types.entities), strict=True):
+        for number, kind in pairs.tolist():
+            by_id.setdefault(number, set()).add(types.names[kind])
+    return tuple({number: frozenset(names) for number, names in by_id.items()} for by_id in found)
 
 
 def mine_implications(facts: KnownFacts, *, confidence: float, support: int) -> tuple[Implication, ...]:

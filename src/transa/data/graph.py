@@ -24,6 +24,7 @@ from transa.readable import graph_size
 if TYPE_CHECKING:
     from transa.data.facts import KnownFacts
     from transa.data.statistics import GraphStatistics
+    from transa.data.types import Types
 
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 #: With ids alone, up to so many times as many are named as the triples hold; beyond, the largest id is taken for a mistake.
@@ -190,9 +191,12 @@ class KnowledgeGraph:
         last_to_first = [tables[split] for split in reversed(present)]  # names in train replace those in valid and test
         names = {key: name for table in last_to_first for key, name in table.names.items()}
         descriptions = {key: text for table in last_to_first for key, text in table.descriptions.items()}
+        types, domains, ranges = (
+            _united([getattr(table, kind) for table in tables.values()]) for kind in ("types", "domains", "ranges")
+        )
         return cls(
-            Vocabulary(entities).described(names, descriptions),
-            Vocabulary(relations).described(names, descriptions),
+            Vocabulary(entities).described(names, descriptions).typed(types=types),
+            Vocabulary(relations).described(names, descriptions).typed(domains=domains, ranges=ranges),
             triples.get("train", _no_triples()),
             triples.get("valid", _no_triples()),
             triples.get("test", _no_triples()),
@@ -272,6 +276,13 @@ class KnowledgeGraph:
         """The index of the training triples, which corruption rejects."""
         return self.known("train")
 
+    @cached_property
+    def types(self) -> Types | None:
+        """The types of entities and of the sides of relations, or None if the graph has none."""
+        from transa.data.types import Types
+
+        return Types.given(self)
+
     def statistics(self) -> GraphStatistics:
         """Count entities, triples and relations, and the test triples that leak from train."""
         from transa.data.statistics import GraphStatistics
@@ -348,6 +359,15 @@ def _same_labels(left: Labels | None, right: Labels | None) -> bool:
     if left is None or right is None:
         return left is right
     return np.array_equal(left, right)
+
+
+def _united(parts: list[dict[str, set[str]]]) -> dict[str, set[str]]:
+    """Return the types that any of several tables gives to a key."""
+    found: dict[str, set[str]] = {}
+    for part in parts:
+        for key, types in part.items():
+            found.setdefault(key, set()).update(types)
+    return found
 
 
 def _index(columns: list[pa.ChunkedArray], listed: Sequence[str]) -> tuple[pa.Array, list[npt.NDArray[np.int32]]]:

@@ -3,7 +3,8 @@
 A statement between two resources is a triple. A literal is no entity: rdfs:label gives the readable name of a resource (English or
 untagged before other languages), rdfs:comment its description, and any other literal is skipped and counted. Blank nodes are kept as
 ``_:name``; those without a name are numbered, so that reading twice gives the same graph. A name that is no IRI is written as
-``urn:transa:`` and its percent-encoded form, see `term` and `name_of`.
+``urn:transa:`` and its percent-encoded form, see `term` and `name_of`. Types that a graph holds beside its triples are written as
+rdf:type, rdfs:domain and rdfs:range, which come back as triples, from which `transa.data.types` takes them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from transa.data.graph import KnowledgeGraph, Split
 from transa.data.places import Places
 from transa.data.streams import format_suffix, open_bytes, reading, stem
 from transa.data.triple_table import TableBuilder, TripleTable
+from transa.data.types import DOMAIN, RANGE, TYPE
 from transa.data.watched_xml import WatchedXml
 from transa.errors import InputError, quote
 from transa.readable import counted
@@ -84,13 +86,18 @@ def read_statements(path: Path) -> TripleTable:
 
 
 def write_statements(graph: KnowledgeGraph, splits: Sequence[Split], file: BinaryIO, suffix: str) -> None:
-    """Write triples as statements, and names and descriptions as their labels and comments."""
+    """Write triples as statements, names and descriptions as their labels and comments, and types."""
     serialize(_statements(graph, splits, xml=suffix == ".rdf"), file, suffix)
 
 
 def serialize(statements: Iterable[rdf.Triple], file: BinaryIO, suffix: str) -> None:
     """Write statements in the syntax that a suffix tells."""
     rdf.serialize(statements, file, format=getattr(rdf.RdfFormat, SYNTAXES[suffix]))
+
+
+def statement(head: str, relation: str, tail: str) -> rdf.Triple:
+    """Return a triple as a statement."""
+    return rdf.Triple(term(head), term(relation, blank=False), term(tail))  # type: ignore[arg-type]
 
 
 def _parsed(path: Path) -> Iterator[rdf.Quad]:
@@ -127,6 +134,15 @@ def _statements(graph: KnowledgeGraph, splits: Sequence[Split], *, xml: bool) ->
                     if xml and _NOT_XML.search(text):
                         raise InputError(f"XML cannot hold the text {quote(text)}; use nt, ttl or parquet")
                     yield rdf.Triple(nodes[index], rdf.NamedNode(predicate), rdf.Literal(text))
+    for nodes, predicate, column, used in (
+        (entities, TYPE, graph.entities.types, used_entities),
+        (relations, DOMAIN, graph.relations.domains, used_relations),
+        (relations, RANGE, graph.relations.ranges, used_relations),
+    ):
+        lists = {} if column is None else {index: column[index].as_py() for index in used.tolist()}
+        for index, names in lists.items():
+            for name in names:
+                yield rdf.Triple(nodes[index], rdf.NamedNode(predicate), term(name, xml=xml))
 
 
 def name_of(node: rdf.NamedNode | rdf.BlankNode) -> str:

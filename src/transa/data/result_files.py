@@ -41,11 +41,12 @@ def write_table(table: pa.Table, path: Path, *, overwrite: bool = False) -> Path
 
             pq.write_table(table, file)
         else:
-            _write_text(table, file, "," if path.suffix.lower() == ".csv" else "\t")
+            write_text(table, file, "," if path.suffix.lower() == ".csv" else "\t")
     return path
 
 
-def _write_text(table: pa.Table, file: BinaryIO, delimiter: str) -> None:
+def write_text(table: pa.Table, file: BinaryIO, delimiter: str) -> None:
+    """Write a table as delimited text to an open file."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(table.column_names)

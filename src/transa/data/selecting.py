@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from transa.data.graph import SPLITS, KnowledgeGraph, Split
@@ -38,7 +37,7 @@ def select(graph: KnowledgeGraph, drop_relations: Sequence[str] = (), *, literal
         If the graph has no relation of such a key, or if no training triple is left.
     """
     kept, notes = _kept(graph, drop_relations, literals, "training triple")
-    return _only(graph, kept).with_notes(*notes) if notes else graph
+    return only(graph, kept).with_notes(*notes) if notes else graph
 
 
 def select_rows(table: TripleTable, drop_relations: Sequence[str] = (), *, literals: bool = True) -> TripleTable:
@@ -83,7 +82,7 @@ def _literals(graph: KnowledgeGraph) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _only(graph: KnowledgeGraph, kept: dict[Split, npt.NDArray[np.bool_]]) -> KnowledgeGraph:
+def only(graph: KnowledgeGraph, kept: dict[Split, npt.NDArray[np.bool_]]) -> KnowledgeGraph:
     """Return the graph with some of its triples, and without what stood in the others alone."""
     train, valid, test = (graph.triples(split)[kept[split]] for split in SPLITS)
     left = np.concatenate([train, valid, test])
@@ -114,6 +113,4 @@ def _rest(
     stays = np.ones(len(vocabulary), dtype=bool)
     stays[gone.ravel()] = False
     stays[left.ravel()] = True
-    rows = pa.array(np.flatnonzero(stays))
-    columns = (None if each is None else each.take(rows) for each in (vocabulary.names, vocabulary.descriptions))
-    return Vocabulary(vocabulary.keys.take(rows), *columns), (np.cumsum(stays) - 1).astype(np.int32)
+    return vocabulary.take(np.flatnonzero(stays)), (np.cumsum(stays) - 1).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Split a graph into train, valid and test."""
+"""Split a graph into train, valid and test, or hold out entities."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
-from transa.data.graph import KnowledgeGraph
+from transa.data.graph import SPLITS, KnowledgeGraph, Triples
+from transa.data.selecting import only
 from transa.errors import InputError
 
 
@@ -56,3 +58,37 @@ def split_graph(graph: KnowledgeGraph, fractions: Sequence[float] = (0.8, 0.1, 0
         )
     splits = {"train": triples[train], "valid": triples[valid], "test": triples[test]}
     return replace(graph, **splits, valid_labels=None, test_labels=None).with_notes(*notes)
+
+
+def hold_out_entities(graph: KnowledgeGraph, share: float = 0.1, seed: int = 0) -> KnowledgeGraph:
+    """Return a graph that knows nothing of some entities: none of their triples is left, in any split.
+
+    What is left are the other entities and their triples. An entity whose training triples are all gone with those of others is
+    left out as well. All the triples that are not in the result, under the keys that it lacks, are questions about entities that no
+    model trained on it has seen.
+
+    Parameters
+    ----------
+    graph
+        The whole graph.
+    share
+        Of the entities with training triples; above 0 and below 1.
+    seed
+        Not negative. The same seed holds out the same entities.
+    """
+    if not 0 < share < 1:
+        raise InputError(f"expected a share of entities above 0 and below 1, found {share}")
+    if seed < 0:
+        raise InputError(f"expected a seed that is not negative, found {seed}")
+    known = np.unique(graph.train[:, [0, 2]])
+    held = np.zeros(len(graph.entities), dtype=bool)
+    held[np.random.default_rng(seed).choice(known, round(share * len(known)), replace=False)] = True
+    trained = np.zeros(len(graph.entities), dtype=bool)
+    trained[graph.train[_all_of(~held, graph.train)][:, [0, 2]]] = True
+    return only(graph, {split: _all_of(trained, graph.triples(split)) for split in SPLITS})
+
+
+def _all_of(entities: npt.NDArray[np.bool_], triples: Triples) -> npt.NDArray[np.bool_]:
+    """Tell of each triple whether both its ends are among some entities."""
+    found: npt.NDArray[np.bool_] = entities[triples[:, 0]] & entities[triples[:, 2]]
+    return found

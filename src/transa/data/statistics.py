@@ -39,6 +39,8 @@ class GraphStatistics:
         Duplicate, inverse and symmetric relations on train.
     leaked
         Test triples that train holds under a related relation.
+    described
+        Entities with a description.
     """
 
     graph: KnowledgeGraph
@@ -52,6 +54,7 @@ class GraphStatistics:
     per_relation: RelationStatistics
     related: list[RelatedPair]
     leaked: int
+    described: int
 
     @property
     def atpe(self) -> float:
@@ -64,6 +67,7 @@ class GraphStatistics:
         entities, relations = len(graph.entities), len(graph.relations)
         everything = np.concatenate([graph.triples(split) for split in SPLITS])
         related = related_pairs(graph.train, entities, relations)
+        texts = graph.entities.descriptions
         return cls(
             graph=graph,
             entities=entities,
@@ -76,6 +80,7 @@ class GraphStatistics:
             per_relation=RelationStatistics.of(graph.training_facts),
             related=related,
             leaked=leaked(graph.train, graph.positives("test"), related, entities),
+            described=0 if texts is None else len(texts) - texts.null_count,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,7 +118,21 @@ class GraphStatistics:
                 {"kind": pair.kind, "relations": [name(pair.first), name(pair.second)], "shares": list(pair.shares)}
                 for pair in self.related
             ],
+            "described": self.described,
+            "types": self._types(),
             "notes": list(self.graph.notes),
+        }
+
+    def _types(self) -> dict[str, Any] | None:
+        """Return how many entities have types, and how many each type has, the largest first; None without types."""
+        types = self.graph.types
+        if types is None:
+            return None
+        order = np.argsort(-types.counts, kind="stable").tolist()
+        return {
+            "entities": len(np.unique(types.entities[:, 0])),
+            "relations": len(np.unique(np.concatenate([types.domains, types.ranges])[:, 0])),
+            "per_type": {types.names[each]: int(types.counts[each]) for each in order},
         }
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transa.data.columns import in_order, unused, usual_columns
+from transa.data.columns import in_order, type_columns, unused, usual_columns
 from transa.data.places import Places
 from transa.data.vocabulary import as_name, is_missing
 from transa.errors import InputError, quote
@@ -33,6 +33,8 @@ class TripleTable:
         1 (true) or -1 (false) for each row, or None.
     names, descriptions
         Readable names and descriptions by key, for entities and relations alike.
+    types, domains, ranges
+        The types of entities, and those of the heads and tails of relations, by key.
     notes
         What a user should know about how the file was read: that lines were skipped, that a header was recognised.
     confidence
@@ -47,6 +49,9 @@ class TripleTable:
     labels: npt.NDArray[np.int8] | None = None
     names: dict[str, str] = field(default_factory=dict)
     descriptions: dict[str, str] = field(default_factory=dict)
+    types: dict[str, set[str]] = field(default_factory=dict)
+    domains: dict[str, set[str]] = field(default_factory=dict)
+    ranges: dict[str, set[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     confidence: npt.NDArray[np.float64] | None = None
     places: Places = field(default_factory=Places)
@@ -68,8 +73,12 @@ class TripleTable:
             names, index = table.column_names, getattr(source, "index", None)  # only pandas has one
             places = Places() if index is None else Places(unit="index", numbers=index)
             usual = usual_columns(names)
-            chosen, notes = in_order(names) if usual is None else (usual, unused(names, usual))
-            return cls.from_frame(table.select(list(chosen)), places).with_notes(*notes)
+            chosen, notes = in_order(names) if usual is None else (usual, ())
+            typed = [] if usual is None else type_columns(names, chosen[0], chosen[2])
+            if usual is not None:
+                notes = unused(names, (*chosen, *(column for _, column in typed)))
+            found = cls.from_frame(table.select(list(chosen)), places).with_notes(*notes)
+            return replace(found, types=types_of(table, typed))
         if isinstance(source, str | bytes | Mapping) or not isinstance(source, Iterable):
             raise InputError(
                 f"expected rows of head, relation and tail, or a frame, found {type(source).__name__}: {quote(source)}"
@@ -152,6 +161,18 @@ def _named(rows: Iterable[Any]) -> Iterator[tuple[tuple[str, str, str], int | No
         yield (head, relation, tail), int(row[3]) if len(row) == 4 else None
 
 
+def _texts(names: Iterable[str]) -> pa.Array:
+    """Return an Arrow array of texts. `pyarrow.array` would load pandas."""
+    builder = pa.lib.StringBuilder()
+    builder.append_values(names)
+    return builder.finish()
+
+
+def _numbers(ids: array[int]) -> pa.Array:
+    """Return an Arrow array of ids, without a copy and without pandas."""
+    return pa.Array.from_buffers(pa.int32(), len(ids), [None, pa.py_buffer(ids)])
+
+
 class TableBuilder:
     """Collects named triples one by one; each distinct name is stored once."""
 
@@ -172,12 +193,28 @@ class TableBuilder:
 
     def table(self, **fields: Any) -> TripleTable:
         """Return what was collected; `fields` are the other attributes of the `TripleTable`."""
-        entities, relations = (pa.array(list(ids), pa.string()) for ids in self._ids)
+        entities, relations = map(_texts, self._ids)
         columns = (
-            pa.chunked_array([pa.DictionaryArray.from_arrays(np.frombuffer(column, np.int32), names)], NAMES)
+            pa.chunked_array([pa.DictionaryArray.from_arrays(_numbers(column), names)], NAMES)
             for column, names in zip(self._columns, (entities, relations, entities), strict=True)
         )
         return TripleTable(*columns, **fields)
+
+
+def types_of(table: pa.Table, columns: Iterable[tuple[int, int]]) -> dict[str, set[str]]:
+    """Return the types of entities in a table: of each pair of columns, the first holds entities and the second a type of each.
+
+    A blank or missing type says nothing.
+    """
+    found: dict[str, set[str]] = {}
+    for entities, types in columns:
+        pairs = pa.table(
+            {"entity": table.column(entities).cast(pa.string()), "type": table.column(types).cast(pa.string())}
+        )
+        for row in pairs.group_by(["entity", "type"]).aggregate([]).to_pylist():
+            if row["type"] is not None and row["type"].strip():
+                found.setdefault(row["entity"], set()).add(row["type"])
+    return found
 
 
 def index_columns(schema: pa.Schema) -> list[str]:

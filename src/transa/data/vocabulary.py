@@ -1,9 +1,9 @@
-"""The names of entities or relations, and their ids."""
+"""The names of entities or relations, and their ids, with what is said about them: descriptions and types."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,14 +17,17 @@ from transa.readable import short
 
 #: What is added to the name of a relation to name its inverse.
 INVERSE = "⁻¹"
+#: The columns beside the keys, as tables on disk call them: texts, and lists of types.
+TEXTS = {"name": "names", "description": "descriptions"}
+LISTS = {"types": "types", "domain": "domains", "range": "ranges"}
 
 
 class Vocabulary:
     """The entities or the relations of a graph: position `i` holds the key of id `i`.
 
-    A key identifies an entity or relation (``/m/027rn``). Beside it there may be a readable name (``Dominican Republic``) and a
-    description. All are Arrow arrays, which are several times smaller than Python strings. The dictionary for look-ups is built when
-    it is first needed.
+    A key identifies an entity or relation (``/m/027rn``). Beside it there may be a readable name (``Dominican Republic``), a
+    description, and types: those that an entity has, or those of the heads (domain) and tails (range) of a relation. All are Arrow
+    arrays, which are several times smaller than Python strings. The dictionary for look-ups is built when it is first needed.
 
     Parameters
     ----------
@@ -32,6 +35,8 @@ class Vocabulary:
         Distinct, not blank.
     names, descriptions
         One for each key; None for a key without one.
+    types, domains, ranges
+        A list for each key, empty for a key without one. An entity may stand on a side of a relation if it has one of the types there.
     """
 
     def __init__(
@@ -39,11 +44,17 @@ class Vocabulary:
         keys: Iterable[str] | pa.Array,
         names: Sequence[str | None] | pa.Array | None = None,
         descriptions: Sequence[str | None] | pa.Array | None = None,
+        types: Sequence[Sequence[str]] | pa.Array | None = None,
+        domains: Sequence[Sequence[str]] | pa.Array | None = None,
+        ranges: Sequence[Sequence[str]] | pa.Array | None = None,
     ) -> None:
         self.keys = _strings(keys)
         self.names = None if names is None else _strings(names)
         self.descriptions = None if descriptions is None else _strings(descriptions)
-        for kind, column in (("names", self.names), ("descriptions", self.descriptions)):
+        self.types, self.domains, self.ranges = (
+            None if given is None else _lists(given) for given in (types, domains, ranges)
+        )
+        for kind, column in self._columns().items():
             if column is not None and len(column) != len(self.keys):
                 raise InputError(f"{len(column):,} {kind} for {len(self.keys):,} keys")
         if self.keys.null_count:
@@ -73,11 +84,8 @@ class Vocabulary:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
             return NotImplemented
-        return (
-            bool(self.keys.equals(other.keys))
-            and _same(self.names, other.names)
-            and _same(self.descriptions, other.descriptions)
-        )
+        columns = zip(self._columns().values(), other._columns().values(), strict=True)
+        return bool(self.keys.equals(other.keys)) and all(_same(mine, yours) for mine, yours in columns)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -121,21 +129,51 @@ class Vocabulary:
         """The short forms that belong to more than one key."""
         return frozenset(form for form, times in Counter(map(short, self)).items() if times > 1)
 
+    def types_of(self, position: int) -> list[str]:
+        """Return the types of an entity."""
+        found: list[str] = [] if self.types is None else self.types[position].as_py()
+        return found
+
+    def _columns(self) -> dict[str, pa.Array | None]:
+        """Return what stands beside the keys, by the names of attributes."""
+        return {name: getattr(self, name) for name in (*TEXTS.values(), *LISTS.values())}
+
     def to_table(self) -> pa.Table:
-        """Return the keys, and the names and descriptions if there are any, as an Arrow table."""
-        columns = {"key": self.keys, "name": self.names, "description": self.descriptions}
-        return pa.table({name: column for name, column in columns.items() if column is not None})
+        """Return the keys, and what there is beside them, as an Arrow table."""
+        beside = {column: getattr(self, name) for column, name in (TEXTS | LISTS).items()}
+        return pa.table({"key": self.keys} | {name: column for name, column in beside.items() if column is not None})
 
     @classmethod
     def from_table(cls, table: pa.Table) -> Vocabulary:
         """Return the vocabulary of a table that `to_table` made."""
-        names, descriptions = (
-            table[column] if column in table.column_names else None for column in ("name", "description")
-        )
-        return cls(table["key"], names, descriptions)
+        given = {name: table[column] for column, name in (TEXTS | LISTS).items() if column in table.column_names}
+        return cls(table["key"], **given)
+
+    def take(self, positions: npt.ArrayLike) -> Vocabulary:
+        """Return the vocabulary of some of the keys, in the order given."""
+        rows = pa.array(np.asarray(positions, dtype=np.int64))
+        beside = {name: None if column is None else column.take(rows) for name, column in self._columns().items()}
+        return Vocabulary(self.keys.take(rows), **beside)
+
+    def followed_by(self, other: Vocabulary) -> Vocabulary:
+        """Return these keys and after them those of another vocabulary, each with what it has beside it."""
+        beside: dict[str, pa.Array | None] = {}
+        for name, column in self._columns().items():
+            parts = [(column, self), (getattr(other, name), other)]
+            if all(part is None for part, _ in parts):
+                continue
+            nothing: list[str] | None = [] if name in LISTS.values() else None
+            beside[name] = [
+                *(
+                    each
+                    for part, whole in parts
+                    for each in ([nothing] * len(whole) if part is None else part.to_pylist())
+                )
+            ]
+        return Vocabulary([*self, *other], **beside)
 
     def with_inverses(self) -> Vocabulary:
-        """Return the same names, and after them those of the inverses: ``r⁻¹`` for ``r``."""
+        """Return the same names, and after them those of the inverses: ``r⁻¹`` for ``r``. The domain of an inverse is the range."""
         mark = INVERSE
         while any(f"{key}{mark}" in self for key in self):  # the graph itself has a relation of this name
             mark += INVERSE
@@ -144,15 +182,36 @@ class Vocabulary:
             texts = column.to_pylist()
             return [*texts, *(None if text is None else f"{text}{mark}" for text in texts)]
 
-        return Vocabulary(pa.array(doubled(self.keys)), None if self.names is None else doubled(self.names))
+        domains, ranges = (
+            [[]] * len(self) if column is None else column.to_pylist() for column in (self.domains, self.ranges)
+        )
+        typed = self.domains is not None or self.ranges is not None
+        return Vocabulary(
+            pa.array(doubled(self.keys)),
+            None if self.names is None else doubled(self.names),
+            domains=[*domains, *ranges] if typed else None,
+            ranges=[*ranges, *domains] if typed else None,
+        )
 
-    def described(self, names: dict[str, str] | None, descriptions: dict[str, str] | None) -> Vocabulary:
+    def described(self, names: Mapping[str, str] | None, descriptions: Mapping[str, str] | None) -> Vocabulary:
         """Return the same vocabulary with the readable names and descriptions given for its keys."""
         columns: list[list[str | None] | None] = []
         for given in (names, descriptions):
             column = [given.get(key) for key in self] if given else []
             columns.append(column if any(text is not None for text in column) else None)
-        return Vocabulary(self.keys, *columns)
+        return Vocabulary(self.keys, columns[0], columns[1], self.types, self.domains, self.ranges)
+
+    def untyped(self) -> Vocabulary:
+        """Return the same vocabulary without types."""
+        return Vocabulary(self.keys, self.names, self.descriptions)
+
+    def typed(self, **given: Mapping[str, Iterable[str]] | None) -> Vocabulary:
+        """Return the same vocabulary with types, domains or ranges given for its keys; each list is sorted."""
+        columns: dict[str, Any] = self._columns()
+        for name, lists in given.items():
+            column = [sorted(set(lists.get(key, ()))) for key in self] if lists else []
+            columns[name] = column if any(column) else columns[name]
+        return Vocabulary(self.keys, **columns)
 
 
 def as_name(value: object) -> str:
@@ -197,6 +256,16 @@ def _strings(values: Iterable[str | None] | pa.Array) -> pa.Array:
         return pa.array(list(values), pa.large_string())
     except UnicodeEncodeError as error:
         raise InputError(f"a name that is not valid Unicode: {quote(error.object)}") from None
+
+
+def _lists(values: Iterable[Sequence[str]] | pa.Array) -> pa.Array:
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    kind = pa.list_(pa.large_string())
+    found = values.cast(kind) if isinstance(values, pa.Array) else pa.array(list(values), kind)
+    if found.null_count or found.flatten().null_count:
+        raise InputError("a type is missing (null)")
+    return found
 
 
 def _same(left: Any, right: Any) -> bool:

@@ -3,6 +3,9 @@
 A relation gets the threshold with the highest accuracy on its validation triples; a relation without any gets the threshold that is
 best over all of them. The margin of a triple is threshold - score.
 
+Decided by questions, a triple is compared with the other answers to its two questions (`transa.evaluation.context`). Its score is then
+the negative of its log-odds, and all thresholds are 0.
+
 Loops that the model's loop prior bars are false whatever their score, so they take no part in choosing thresholds and probabilities.
 """
 
@@ -12,20 +15,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import torch
 
-from transa.choices import Side
+from transa.choices import DecidedBy, Side
 from transa.data.graph import KnowledgeGraph, Labels, Split, Triples
 from transa.data.relations import by_relation
 from transa.data.result_files import write_table
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
 from transa.evaluation.calibration import Calibrator, Method, Reliability, brier_score, calibrator_class
+from transa.evaluation.context import ContextRegression, context_columns
 from transa.evaluation.labelled import LabelledTriples
 from transa.evaluation.measures import average_precision, decision_measures, roc_auc, wilson_interval
 from transa.models import Model
@@ -64,6 +68,8 @@ class Classification:
         Whether false triples were drawn because valid or the evaluated split has no labels.
     seed
         Seed of the drawn triples.
+    decided_by
+        What the scores are: the model's, or negative log-odds from the questions of a triple.
     split
         The split that was evaluated.
     population
@@ -88,6 +94,7 @@ class Classification:
     global_threshold: float
     sampled: bool
     seed: int
+    decided_by: DecidedBy
     split: Split
     population: int
     calibrator: Calibrator | None
@@ -121,6 +128,7 @@ class Classification:
             }
         return {
             "split": self.split,
+            "decided_by": self.decided_by,
             **self._measures(np.arange(len(self.triples))),
             "sampled": self.sampled,
             "seed": self.seed,
@@ -192,6 +200,7 @@ def classify(
     seed: int = 0,
     calibration: Method | None = "isotonic",
     limit: int | None = None,
+    by: DecidedBy = "score",
 ) -> Classification:
     """Tell the true triples of a split from false ones.
 
@@ -212,20 +221,23 @@ def classify(
         How margins become probabilities: ``"isotonic"``, ``"platt"``, or None for no probabilities.
     limit
         Evaluate a random sample of this many triples; the summary then has a confidence interval for the accuracy.
+    by
+        ``"score"``: a triple is true if its score is below the threshold of its relation. ``"questions"``: by its score, its ranks and
+        the best other answers to its two questions (`transa.evaluation.context`), which takes as long as link prediction.
     """
-    _check(model, graph, split, seed, limit)
+    _check(model, graph, split, seed, limit, by)
     kind = None if calibration is None else calibrator_class(calibration)
     valid = LabelledTriples.of(graph, "valid", seed)
     fitted = valid.take(~barred_triples(model, valid.triples))
-    fitted_scores = finite_scores(model, fitted.triples)
-    thresholds, fallback = best_thresholds(fitted.triples, fitted_scores, fitted.labels)
+    rule = _Rule.fit(model, fitted.triples, fitted.labels, by)
+    thresholds, fallback = rule.thresholds, rule.fallback
     calibrator = None
     if kind is not None:
-        margins = _row_values(fitted.triples, thresholds, fallback) - fitted_scores
+        margins = _row_values(fitted.triples, thresholds, fallback) - rule.fitted_scores
         calibrator = kind.fit(margins, fitted.labels)
     whole = valid if split == "valid" else LabelledTriples.of(graph, split, seed)
     part = whole if limit is None else whole.sample(limit, seed)
-    scores, barred = finite_scores(model, part.triples), barred_triples(model, part.triples)
+    scores, barred = rule.scores(model, part.triples), barred_triples(model, part.triples)
     margins = _row_values(part.triples, thresholds, fallback) - scores
     return Classification(
         triples=part.triples,
@@ -240,6 +252,7 @@ def classify(
         global_threshold=fallback,
         sampled=valid.sampled or whole.sampled,
         seed=seed,
+        decided_by=by,
         split=split,
         population=len(whole),
         calibrator=calibrator,
@@ -247,6 +260,43 @@ def classify(
         entities=graph.entities,
         relations=graph.relations,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rule:
+    """How triples are decided: scores, and the thresholds below which they are true.
+
+    Attributes
+    ----------
+    thresholds, fallback
+        Of the relations with labelled triples, and of the others.
+    fitted_scores
+        The scores of the triples it was fitted to.
+    regression
+        What turns scores into negative log-odds; None where they are decided as they are.
+    """
+
+    thresholds: dict[int, float]
+    fallback: float
+    fitted_scores: npt.NDArray[np.float64]
+    regression: ContextRegression | None
+
+    @classmethod
+    def fit(cls, model: Model, triples: Triples, labels: Labels, by: DecidedBy) -> _Rule:
+        scores = finite_scores(model, triples)
+        if by == "score":
+            thresholds, fallback = best_thresholds(triples, scores, labels)
+            return cls(thresholds, fallback, scores, None)
+        columns = context_columns(model, triples, scores)
+        regression = ContextRegression.fit(columns, triples, labels)
+        thresholds = {relation: 0.0 for relation, _ in by_relation(triples)}
+        return cls(thresholds, 0.0, -regression.log_odds(columns, triples), regression)
+
+    def scores(self, model: Model, triples: Triples) -> npt.NDArray[np.float64]:
+        scores = finite_scores(model, triples)
+        if self.regression is None:
+            return scores
+        return -self.regression.log_odds(context_columns(model, triples, scores), triples)
 
 
 def scores_of(model: Model, triples: Triples, *, one_way: bool = False) -> npt.NDArray[np.float64]:
@@ -303,13 +353,13 @@ def best_thresholds(
     return own, best_threshold(scores, labels)[0]
 
 
-def accuracy(model: Model, triples: Triples, labels: Labels) -> float:
-    """Return the accuracy on labelled triples with the thresholds that are best on the same triples; for validation only."""
-    scores, barred = finite_scores(model, triples), barred_triples(model, triples)
-    right = int((labels[barred] == -1).sum())
-    for relation in np.unique(triples[:, 1]):
-        rows = (triples[:, 1] == relation) & ~barred
-        right += best_threshold(scores[rows], labels[rows])[1]
+def accuracy(model: Model, triples: Triples, labels: Labels, by: DecidedBy = "score") -> float:
+    """Return the accuracy on labelled triples, decided by what is best on the same triples; for validation only."""
+    barred = barred_triples(model, triples)
+    fitted, truth = triples[~barred], labels[~barred]
+    rule = _Rule.fit(model, fitted, truth, by)
+    said = rule.fitted_scores < _row_values(fitted, rule.thresholds, rule.fallback)
+    right = int((labels[barred] == -1).sum()) + int((said == (truth == 1)).sum())
     return right / max(len(triples), 1)
 
 
@@ -323,9 +373,11 @@ def _row_values(triples: Triples, own: dict[int, float], fallback: float) -> npt
     return np.array([own.get(relation, fallback) for relation in relations.tolist()], dtype=np.float64)[place]
 
 
-def _check(model: Model, graph: KnowledgeGraph, split: Split, seed: int, limit: int | None) -> None:
+def _check(model: Model, graph: KnowledgeGraph, split: Split, seed: int, limit: int | None, by: object) -> None:
     if split not in ("valid", "test"):
         raise InputError(f"split: expected 'test' or 'valid', found {split!r}")
+    if by not in get_args(DecidedBy):
+        raise InputError(f"by: expected 'score' or 'questions', found {by!r}")
     if not 0 <= seed < 2**63:
         raise InputError(f"expected a seed from 0 to 2^63 - 1, found {seed}")
     if limit is not None and limit < 1:

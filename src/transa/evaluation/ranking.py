@@ -17,7 +17,7 @@ from transa.evaluation.reordering import ReorderingRanker
 from transa.evaluation.torch_ranking import TorchRanker
 from transa.kernels.codes import DIAGONAL, SQUARED_L2
 from transa.models import Model, Rows
-from transa.models.base import EVIDENCE, ROLES
+from transa.models.base import EVIDENCE, ROLES, WORDS
 from transa.models.loop_prior import barred_answers
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def largest_parameter(model: Model) -> float:
     """
     largest = 0.0
     for name, table in model.tensors().items():
-        if table.numel() and not name.startswith(EVIDENCE):
+        if table.numel() and not name.startswith((EVIDENCE, WORDS)):
             reach = max(-float(table.min()), float(table.max()))
             if not math.isfinite(reach):
                 raise InputError(f"the model's table {name} holds NaN or infinity")

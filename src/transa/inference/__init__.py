@@ -12,6 +12,7 @@ from transa.inference.export import export
 from transa.inference.extend import Extended, extend
 from transa.inference.neighbours import Neighbour, Neighbours, neighbours
 from transa.inference.predict import answer
+from transa.inference.texts import NewTexts
 from transa.inference.trained import Trained
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Neighbour",
     "Neighbours",
     "NewFact",
+    "NewTexts",
     "Prediction",
     "Question",
     "Trained",

@@ -61,8 +61,8 @@ class Candidates:
     groups: npt.NDArray[np.int64]
     known: npt.NDArray[np.bool_]
 
-    #: How many columns there are.
-    SIZE = 9
+    #: How many columns there are, and which of them tells whether the answer has none on its own side.
+    SIZE, NONE = 9, 7
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,11 @@ class AnswerChances:
 
     def probability(self, candidates: Candidates) -> list[float | None]:
         """Return the probability of each answer, never 0 or 1."""
-        from scipy.special import expit
-
-        found = np.clip(expit(self.logits(candidates)), EDGE, 1 - EDGE)
+        with np.errstate(
+            over="ignore"
+        ):  # the odds may be too long for a number; scipy's function takes a while to load
+            chances = 1 / (1 + np.exp(-self.logits(candidates)))
+        found = np.clip(chances, EDGE, 1 - EDGE)
         return [None if np.isnan(each) else each for each in found.tolist()]
 
     def to_dict(self) -> dict[str, Any]:
@@ -196,8 +198,8 @@ def rivals_of(
     listed
         The best answers and their scores, if there are some already; they may hold old ones.
     """
-    left_out = new_only(trained, side, fixed, relations, old)
     if listed is None:
+        left_out = new_only(trained, side, fixed, relations, old)
         listed = best(trained.ranker, side, fixed, relations, min(FIRST, trained.model.num_entities), left_out)
     answers = listed[0]
     triples = answered(
@@ -216,9 +218,8 @@ def rivals_of(
     missing = np.flatnonzero((ids[:, 1] < 0) & (answers[:, -1] >= 0))  # there may be others further down
     for relation in np.unique(relations[missing]).tolist():
         rows = missing[relations[missing] == relation]
-        ids[rows], scores[rows] = best_in_range(
-            trained, side, fixed[rows], relation, 2, [left_out[row] for row in rows.tolist()]
-        )
+        left_out = new_only(trained, side, fixed[rows], relations[rows], old)
+        ids[rows], scores[rows] = best_in_range(trained, side, fixed[rows], relation, 2, left_out)
     return ids, scores
 
 

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from transa.data.constraints import Constraints, Implication, cost_of
 from transa.data.facts import distinct
@@ -112,6 +111,8 @@ def _implied(triples: Triples, rule: Implication) -> Triples:
 
 
 def _rows(trained: Trained, constraints: Constraints, triples: Triples) -> tuple[Rows, tuple[Reason, ...]]:
+    from scipy import sparse  # takes a while to load
+
     entities, relations = len(trained.graph.entities), len(trained.graph.relations)
     heads, kinds, tails = triples.T.astype(np.int64)
     parts: list[tuple[Ids, Ids, Floats]] = []  # for each constraint: rows from 0, columns, values

@@ -1,13 +1,12 @@
 """New facts of the whole graph, and old ones that look wrong.
 
-For each head and relation that occur together in train, we search the best tails among the tails of the relation in train. That is a
-small part of all entities x entities x relations, and each search is exact (`Ranker.best`).
+What is searched, and why that is a small part of all triples, is in `transa.inference.new_tails`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,17 +17,11 @@ import numpy.typing as npt
 from transa.data.facts import distinct
 from transa.data.graph import Triples
 from transa.errors import InputError
-from transa.inference.answer_chances import answered, candidates_of, new_only
+from transa.inference.answer_chances import candidates_of
 from transa.inference.check import Checks, check_ids
-from transa.inference.search import best_in_range
+from transa.inference.new_tails import new_tails, parts_of
 from transa.inference.trained import Trained
 from transa.storage import atomic_file, check_regular, writing
-
-#: The share of loops in train from which on new loops of a relation are looked for.
-LOOPS = 0.5
-
-#: Heads that are searched at a time; progress is reported after each part.
-PART = 2048
 
 #: A triple and how plausible it is, by log-odds or else by margin: head, relation, tail (ids), plausibility.
 Found = tuple[int, int, int, float]
@@ -98,7 +91,7 @@ def new_facts(
     """Return the most plausible new facts by id, the most plausible first; `chosen` are the relations, and None is all of them."""
     finished = None if parts is None else FinishedParts(parts, trained, kept)
     found: list[Found] = []
-    for relation, heads in _parts(trained, chosen):
+    for relation, heads in parts_of(trained, chosen):
         part = f"{relation}:{heads[0]}"
         some = None if finished is None else finished.get(part)
         if some is None:
@@ -114,7 +107,7 @@ def new_facts(
 def pairs(trained: Trained, relations: Sequence[str] | None = None) -> int:
     """Return the number of (head, relation) pairs that `discover` searches."""
     chosen = None if relations is None else {trained.relations.id(name) for name in relations}
-    return sum(len(heads) for _, heads in _parts(trained, chosen))
+    return sum(len(heads) for _, heads in parts_of(trained, chosen))
 
 
 def doubtful(
@@ -132,42 +125,28 @@ def doubtful(
     return check_ids(trained, triples[_first_of_each(triples[:, 0], each_head)][:top], as_answers=True)
 
 
-def _parts(trained: Trained, chosen: set[int] | None) -> Iterator[tuple[int, npt.NDArray[np.int32]]]:
-    """Yield each relation with some of its heads, until all heads have come."""
-    train = trained.graph.train
-    order = np.argsort(train[:, 1], kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(train[order, 1])) + 1):
-        relation = int(train[rows[0], 1])
-        if chosen is None or relation in chosen:
-            heads = np.unique(train[rows, 0])
-            for begin in range(0, len(heads), PART):
-                yield relation, heads[begin : begin + PART]
-
-
 def _best_of_part(
     trained: Trained,
     relation: int,
     heads: npt.NDArray[np.int32],
     kept: Kept,
 ) -> list[Found]:
-    relations = np.full(len(heads), relation)
-    left_out = new_only(trained, "tail", heads, relations, (trained.facts, trained.denied), LOOPS)
-    answers, scores = best_in_range(trained, "tail", heads, relation, max(kept.each, 2), left_out)
-    rows, columns = np.nonzero(answers[:, : kept.each] >= 0)
+    found = new_tails(trained, relation, heads, (trained.facts, trained.denied), max(kept.each, 2))
+    rows, columns = np.nonzero(found.answers[:, : kept.each] >= 0)
     if not len(rows):
         return []
-    triples = answered("tail", heads[rows], relations[rows], answers[rows, columns])
+    triples = found.triples(rows, columns)
     confidence = trained.confidence
     if confidence is None:
         plausible = trained.margins(triples, trained.scores(triples))
     else:
-        rivals = answers[rows, :2], scores[rows, :2]
-        candidates = candidates_of(trained, "tail", triples, scores[rows, columns], rivals, trained.facts)
+        rivals = found.answers[rows, :2], found.scores[rows, :2]
+        candidates = candidates_of(trained, "tail", triples, found.scores[rows, columns], rivals, trained.facts)
         plausible = confidence.answers.logits(candidates)
         plausible[np.isnan(plausible)] = -1e300
         plausible[~trained.seen[0][triples[:, [0, 2]]].all(axis=1)] = -1e300
-    found = zip(*triples.T.tolist(), plausible.tolist(), strict=True)
-    return _best_of([(h, r, t, value) for h, r, t, value in found], kept)
+    listed = zip(*triples.T.tolist(), plausible.tolist(), strict=True)
+    return _best_of([(h, r, t, value) for h, r, t, value in listed], kept)
 
 
 def _best_of(found: list[Found], kept: Kept) -> list[Found]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from transa.data.graph import Triples
+from transa.data.graph import KnowledgeGraph, Triples
 from transa.errors import InputError
 from transa.evaluation import link_prediction
 from transa.evaluation.queries import SIDES, Side
@@ -23,6 +23,7 @@ from transa.inference.reasons import Against, Path, Similar, against, paths, sim
 from transa.inference.residual import Parts, Transformed, parts, transformed
 from transa.inference.results import Table
 from transa.inference.rule_reasons import RuleReason, rule_reasons
+from transa.inference.texts import WordEffect, word_effects
 from transa.inference.trained import Trained
 from transa.readable import one_line
 
@@ -66,6 +67,20 @@ class Without:
     answers: tuple[Prediction, ...]
 
 
+@dataclass(frozen=True)
+class About:
+    """What the graph says of an entity: its types, the rarest first, and its description."""
+
+    types: tuple[str, ...] = ()
+    description: str | None = None
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, entity: int) -> About:
+        """Look it up."""
+        told = None if graph.entities.descriptions is None else graph.entities.descriptions[entity].as_py()
+        return cls(() if graph.types is None else tuple(graph.types.of(entity)), told)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Why a triple scores as it does. It prints as a sentence and tables, in a terminal and in a notebook.
@@ -100,6 +115,10 @@ class Explanation:
         How many entities there are.
     side
         Which side is asked for in `answers`, and by a directional model in `parts` and `transformed`.
+    about_head, about_tail
+        Their types and descriptions.
+    words
+        Of an entity that was placed by its text, the words that speak for the triple.
     """
 
     triple: Checked
@@ -118,6 +137,9 @@ class Explanation:
     transformed: Transformed | None
     entities: int
     side: Side = "tail"
+    words: tuple[WordEffect, ...] = ()
+    about_head: About = field(default_factory=lambda: About())
+    about_tail: About = field(default_factory=lambda: About())
 
     @property
     def sentence(self) -> str:
@@ -170,6 +192,9 @@ class Explanation:
             "paths": [{"text": str(each), **asdict(each)} for each in self.paths],
             "against": [asdict(each) for each in self.against],
             "rules": [{"text": str(each), **asdict(each)} for each in self.rules],
+            "about_head": asdict(self.about_head),
+            "about_tail": asdict(self.about_tail),
+            "words": [asdict(each) for each in self.words],
             "support": [asdict(each) for each in self.support],
             "head_rank": asdict(self.head_rank),
             "tail_rank": asdict(self.tail_rank),
@@ -224,6 +249,9 @@ def explain(trained: Trained, head: str, relation: str, tail: str, *, top: int =
         transformed=transformed(model, asked),
         entities=model.num_entities,
         side=side,
+        words=word_effects(trained, triple, side, top),
+        about_head=About.of(trained.graph, h),
+        about_tail=About.of(trained.graph, t),
     )
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transa.errors import quote
 from transa.inference.results import Table, figure
 from transa.inference.trained import FALSE, state_of
-from transa.readable import called, listed
+from transa.readable import called, listed, short
 
 if TYPE_CHECKING:
     from transa.inference.explain import Explanation
@@ -36,7 +37,8 @@ def sentence_of(found: Explanation) -> str:
     doubted = triple.probability is not None and triple.probability < 0.5
     reasons = _reasons(found)
     if triple.note not in (None, FALSE):
-        return f"{fact} {held}, {said}: {triple.note}."
+        words = f"; {_words(found)}" if found.words else ""
+        return f"{fact} {held}, {said}: {triple.note}{words}."
     first, then = (_against(found), reasons) if doubted else (reasons, _against(found))
     if not first and not then:
         return f"{fact} {held}, {said}; no similar entity has this fact, and no short path leads from one to the other."
@@ -59,6 +61,7 @@ def _rank(found: Explanation) -> float:
 def _reasons(found: Explanation) -> list[str]:
     triple = found.triple
     reasons = [f"by a rule, {found.rules[0]}"] if found.rules else []
+    reasons += [_words(found)] if found.words else []
     single = {
         each.side for each in found.against
     }  # where there is one answer, another one is no reason, however similar
@@ -74,6 +77,12 @@ def _reasons(found: Explanation) -> list[str]:
     if found.paths and not found.rules and not (heads and tails):
         reasons.append(f"a path leads from one to the other, {found.paths[0]}")
     return reasons
+
+
+def _words(found: Explanation) -> str:
+    """Say which words of the texts speak for a triple."""
+    said = [f"“{each.word}”" for each in found.words[:NAMED]]
+    return f"{listed(said)} in the text {'speak' if len(said) > 1 else 'speaks'} for it"
 
 
 def _against(found: Explanation) -> list[str]:
@@ -114,6 +123,11 @@ def tables_of(found: Explanation, *, top: int, full: bool) -> list[Table]:
         _similar(f"Similar to {head}, with {relation} to {tail}", found.like_head, full),
         _similar(f"Similar to {tail}, to which {head} has {_noun(relation)}", found.like_tail, full),
         Table(
+            f"Words that speak for {head} {relation} {tail}",
+            ("entity", "word", "the score is better by"),
+            tuple((each.entity, each.word, figure(each.effect)) for each in found.words),
+        ),
+        Table(
             f"Paths from {head} to {tail}",
             ("steps", "path"),
             tuple((str(len(each.facts)), each.text(full=full)) for each in found.paths),
@@ -153,7 +167,13 @@ def _similar(title: str, some: tuple[Similar, ...], full: bool) -> Table:
 
 def _figures(found: Explanation) -> Table:
     triple = found.triple
-    rows: list[tuple[str, str]] = [("the graph", _where(found)), ("score", figure(triple.score))]
+    rows: list[tuple[str, str]] = []
+    for name, about in ((triple.head_name, found.about_head), (triple.tail_name, found.about_tail)):
+        if about.types:
+            rows.append((f"types of {name}", ", ".join(map(short, about.types[:NAMED]))))
+        if about.description:
+            rows.append((f"about {name}", quote(about.description)))
+    rows += [("the graph", _where(found)), ("score", figure(triple.score))]
     if triple.threshold is not None and triple.probability is not None:
         said = "true" if triple.decision else "false"
         rows += [("threshold", f"{triple.threshold:.4g}: {said}"), ("probability", f"{triple.probability:.3f}")]

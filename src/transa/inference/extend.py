@@ -1,7 +1,8 @@
-"""Adding entities to a trained model: they get vectors from their triples, and everything else stays as it is.
+"""Adding entities to a trained model: they get vectors from their triples or texts, and everything else stays as it is.
 
-A new entity starts at the mean of the places where its triples put it: t - r where it is the head, h + r where it is the tail. From
-there it takes some gradient steps. Old entities keep their ids and, unless all triples are trained again, their vectors.
+A new entity starts at the mean of the places where its triples put it: t - r where it is the head, h + r where it is the tail. If it
+has a text, it starts where this leads to (`transa.inference.text_map`). From there it takes some gradient steps, if it has triples. Old
+entities keep their ids and, unless all triples are trained again, their vectors.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from transa.errors import InputError
 from transa.inference.likeness import notes_on_case, notes_on_likeness
 from transa.inference.placement import grown_model, settle
 from transa.inference.rows import Skipped, understood
+from transa.inference.texts import NewTexts, place_by_texts, with_texts
 from transa.inference.trained import EXTENSION, Trained
 from transa.models import Model
 from transa.training import Options, Progress, Recipe, RunFolder, Trainer
@@ -47,6 +49,8 @@ class Extended:
         How the triples were read, names that were taken for known entities in another case, and new entities that look like others.
     skipped
         Triples that were left out on request, and why.
+    told
+        How many entities have the place that their texts gave them.
     """
 
     trained: Trained
@@ -56,6 +60,7 @@ class Extended:
     losses: tuple[float, float] | None
     notes: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    told: int = 0
 
     def frame(self) -> pa.Table:
         """Return the new entities with their names, ids and numbers of training triples as an Arrow table."""
@@ -74,8 +79,9 @@ class Extended:
 
 def extend(
     trained: Trained,
-    triples: Any,
+    triples: Any = None,
     *,
+    texts: NewTexts | None = None,
     steps: int = 100,
     refine: int = 0,
     seed: int = 0,
@@ -84,7 +90,7 @@ def extend(
     callback: Callable[[Progress], None] | None = None,
     skip_unknown: bool = False,
 ) -> Extended:
-    """Add triples to a model's graph, with vectors for the entities it does not know.
+    """Add triples, or entities with texts, to a model's graph, with vectors for the entities it does not know.
 
     Parameters
     ----------
@@ -93,11 +99,14 @@ def extend(
     triples
         Heads, relations and tails by key or by readable name, as rows, an array or a frame. A name that fits a known entity but for
         its case means this entity. Unknown heads and tails become entities; relations must be known. Names and descriptions that
-        a file has for new entities are kept.
+        a file has for new entities are kept. None if there are only texts.
+    texts
+        Texts of new entities, and of known ones without training triples. They start where their texts lead to.
     steps
         Gradient steps on the new triples in which only the new vectors move; with 0 they stay where they start.
     refine
-        Epochs of training on all triples afterwards, in which all parameters move.
+        Epochs of training on all triples afterwards, in which all parameters move. If the model has rules, they are mined anew; without
+        `refine`, they stay as they are, and the new triples are facts that they may rest on.
     seed
         The seed of the negatives.
     options
@@ -112,21 +121,26 @@ def extend(
     recipe = trained.recipe
     if recipe is None:
         raise InputError("extend: it is not known how the model was trained")
-    if trained.model.evidence is not None:
-        raise InputError("extend: the model has rules, and new triples change them; train it again")
+    trained.model.need_vectors("extend")
     if trained.model.by_paths:
         raise InputError(f"extend: {trained.model.name} has to be trained again, since new triples change its paths")
     for name, value in (("steps", steps), ("refine", refine)):
         if value < 0:
             raise InputError(f"{name}: expected 0 or more, found {value}")
-    graph, added, repeated, notes, skipped = grow_graph(trained, triples, skip_unknown=skip_unknown)
+    graph, added, repeated, notes, skipped = grow_graph(trained, triples, texts, skip_unknown=skip_unknown)
     old = len(trained.graph.entities)
     whole = training_graph(graph, recipe)
     mine = np.concatenate([added, trained.model.inverted(added)]) if recipe.directional else added
     model = grown_model(trained.model, whole, mine, old)
+    told: tuple[int, ...] = ()
+    if texts is not None:
+        placed, model.words = place_by_texts(trained, model, graph, texts, seed)
+        told = tuple(placed.tolist())
     losses = None
-    if len(graph.entities) > old:
+    if len(graph.entities) > old and len(mine):
         losses = settle(model, whole, mine, old, recipe, steps, seed)
+    if trained.model.evidence is not None:
+        model.evidence = trained.model.evidence.extended(added, model.num_entities)
     if refine:
         model = _refine(trained, model, graph, recipe, refine, options, folder, callback)
     elif folder is not None:
@@ -135,27 +149,31 @@ def extend(
     if folder is not None:
         source = None if trained.folder is None else str(trained.folder.path)
         record = {"from": source, "new_entities": len(graph.entities) - old, "triples": len(added), "steps": steps}
-        kept = {**record, "refine": refine, "losses": losses, "loose": [graph.entities[each] for each in loose]}
-        folder.write_json(EXTENSION, kept)
+        named = {name: [graph.entities[each] for each in ids] for name, ids in (("loose", loose), ("told", told))}
+        folder.write_json(EXTENSION, {**record, "refine": refine, "losses": losses, **named})
+    grown = Trained(model, graph, recipe, folder, loose=loose, told=told)
     return Extended(
-        Trained(model, graph, recipe, folder, loose=loose),
+        grown,
         tuple(graph.entities[each] for each in range(old, len(graph.entities))),
         len(added),
         repeated,
         losses,
         notes,
         skipped,
+        len(told),
     )
 
 
 def grow_graph(
-    trained: Trained, triples: Any, *, skip_unknown: bool = False
+    trained: Trained, triples: Any, texts: NewTexts | None = None, *, skip_unknown: bool = False
 ) -> tuple[KnowledgeGraph, Triples, int, tuple[str, ...], tuple[Skipped, ...]]:
     """Return the graph with the triples in train, these triples by id, how many of them it had already, notes, and what was skipped.
 
     New entities come after the old ones, in the order of their keys.
     """
-    graph, table = trained.graph, TripleTable.of(triples).trainable()
+    if triples is None and texts is None:
+        raise InputError("there is nothing to add: neither triples nor texts")
+    graph, table = trained.graph, TripleTable.of([] if triples is None else triples).trainable()
     called: dict[str, int | None] = {}
 
     def meaning(row: tuple[str, str, str]) -> tuple[str, int, str]:
@@ -171,15 +189,17 @@ def grow_graph(
     rows, skipped = understood(table.rows(), meaning, table.places, skip=skip_unknown)
     ends = dict.fromkeys(end for head, _, tail in rows for end in (head, tail))
     ids_of = {end: found for end in ends if (found := called[end]) is not None}
-    new = sorted(ends.keys() - ids_of.keys())
+    told = set() if texts is None else {key for key in texts.texts if key not in graph.entities}
+    new = sorted((ends.keys() - ids_of.keys()) | told)
     notes = (*table.notes, *notes_on_case(trained.entities, ids_of), *notes_on_likeness(graph.entities, new))
     ids_of |= {key: len(graph.entities) + position for position, key in enumerate(new)}
     ids = np.array([(ids_of[head], edge, ids_of[tail]) for head, edge, tail in rows], np.int32).reshape(-1, 3)
     ids = ids[np.sort(np.unique(ids, axis=0, return_index=True)[1])] if len(ids) else ids
     grown = replace(graph, entities=_appended(graph.entities, new, table))
+    grown = grown if texts is None else with_texts(grown, texts)
     held = grown.known().contains(ids) if len(ids) else np.zeros(0, bool)
     added = np.ascontiguousarray(ids[~held])
-    if not len(added):
+    if not len(added) and texts is None:
         raise InputError("there is nothing to add: the graph holds all of these triples", path=table.places.path)
     grown = replace(grown, train=np.concatenate([graph.train, added]))
     return grown, added, len(rows) - len(added), notes, tuple(skipped)
@@ -199,17 +219,8 @@ def loose_entities(graph: KnowledgeGraph, old: int, before: tuple[int, ...] = ()
 
 
 def _appended(vocabulary: Vocabulary, new: list[str], table: TripleTable) -> Vocabulary:
-    """Return a vocabulary with new keys, and the names and descriptions that a table has for them."""
-    more = Vocabulary(new).described(table.names, table.descriptions)
-    columns = [
-        None if old is None and added is None else [*_texts(old, vocabulary), *_texts(added, more)]
-        for old, added in ((vocabulary.names, more.names), (vocabulary.descriptions, more.descriptions))
-    ]
-    return Vocabulary([*vocabulary, *more], *columns)
-
-
-def _texts(column: pa.Array | None, vocabulary: Vocabulary) -> list[str | None]:
-    return [None] * len(vocabulary) if column is None else column.to_pylist()
+    """Return a vocabulary with new keys, and the names, descriptions and types that a table has for them."""
+    return vocabulary.followed_by(Vocabulary(new).described(table.names, table.descriptions).typed(types=table.types))
 
 
 def _refine(

@@ -1,22 +1,32 @@
 """Questions as people ask them, with answers that valid confirms or not: what probabilities are learned from.
 
 The model knows train; facts of valid are what it is to find. Questions are drawn from all that could be asked about the entities and
-relations of train, in their natural proportion: most have no answer in valid. Those with one are drawn more often and count less.
-Test takes no part.
+relations of train, in their natural proportion: most have no answer in valid. Those with one are drawn more often and count less. Of
+the answers that `discover` searches, the most promising ones take part whether drawn or not. Test takes no part.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from transa.data.facts import KnownFacts
+from transa.data.graph import Triples
 from transa.evaluation.logistic import Logistic
 from transa.evaluation.measures import Values
 from transa.evaluation.queries import SIDES, Side
-from transa.inference.answer_chances import FOUND, AnswerChances, answered, candidates_of, new_only, rivals_of
+from transa.inference.answer_chances import (
+    FOUND,
+    AnswerChances,
+    Candidates,
+    answered,
+    candidates_of,
+    new_only,
+    rivals_of,
+)
+from transa.inference.new_tails import new_tails, parts_of
 from transa.inference.search import best
 
 if TYPE_CHECKING:
@@ -27,6 +37,9 @@ TOP = 10
 
 #: Questions of one kind that are asked, and how many scores they may take.
 MOST, LEAST, SCORES = 2000, 300, 30_000_000
+
+#: Answers that are learned from beside those to drawn questions, the most promising ones, and how many scores the search may take.
+PROMISING, SEARCHED = 10_000, 300_000_000
 
 #: Pairs of entity and relation that are looked at in search of questions without a known answer.
 DRAWN = 400_000
@@ -42,11 +55,24 @@ Ids = npt.NDArray[np.int64]
 Asked = tuple[Ids, Ids, Values]
 
 
+class Rows(NamedTuple):
+    """Answers to learn from: what their probability depends on, whether valid holds them, how much each counts, and its question."""
+
+    columns: Values
+    labels: npt.NDArray[np.bool_]
+    weights: Values
+    groups: Ids
+    questions: Ids
+
+    def where(self, kept: npt.NDArray[Any]) -> Rows:
+        """Return some of the rows, by number or by a mask."""
+        return Rows(*(column[kept] for column in self))
+
+
 def learn(trained: Trained) -> AnswerChances:
     """Learn probabilities of answers from train and valid."""
     train, valid = trained.graph.training_facts, trained.graph.known("valid")
-    found: dict[bool, list[tuple[Any, ...]]] = {True: [], False: []}
-    asked = 0
+    found: dict[bool, dict[Side, Rows]] = {True: {}, False: {}}
     for side in SIDES:
         for known in (True, False):
             entities, relations, weights = (_known_questions if known else _fresh_questions)(trained, side)
@@ -58,23 +84,80 @@ def learn(trained: Trained) -> AnswerChances:
             # Rivals are those that remain once valid is known. A question that valid answers first stands for one that stays open.
             rivals = rivals_of(trained, side, entities, relations, (train, valid) if known else (train,), listed)
             rows, places = np.nonzero(listed[0] >= 0)
-            answers = listed[0][rows, places]
-            triples = answered(side, entities[rows], relations[rows], answers)
-            candidates = candidates_of(
-                trained, side, triples, listed[1][rows, places], (rivals[0][rows], rivals[1][rows]), train
-            )
-            found[known].append(
-                (candidates.columns, valid.contains(triples), weights[rows], candidates.groups, asked + rows)
-            )
-            asked += len(entities)
-    return AnswerChances(_fit(found[True], FOUND), _fit(found[False], 1.0))
+            triples = answered(side, entities[rows], relations[rows], listed[0][rows, places])
+            scores, ours = listed[1][rows, places], (rivals[0][rows], rivals[1][rows])
+            found[known][side] = _rows(trained, side, triples, scores, ours, weights[rows])
+    drawn, fresh = (list(found[known].values()) for known in (True, False))
+    first = _fit(drawn, FOUND)
+    if first is not None and "tail" in found[True]:
+        drawn = [found[True][side] for side in found[True] if side != "tail"]
+        drawn += _with_promising(trained, first, found[True]["tail"])
+        first = _fit(drawn, FOUND)
+    return AnswerChances(first, _fit(fresh, 1.0))
 
 
-def _fit(parts: list[tuple[Any, ...]], share: float) -> Logistic | None:
+def _rows(
+    trained: Trained, side: Side, triples: Triples, scores: Values, rivals: tuple[Ids, Values], weights: Values
+) -> Rows:
+    train, valid = trained.graph.training_facts, trained.graph.known("valid")
+    candidates = candidates_of(trained, side, triples, scores, rivals, train)
+    questions = 2 * _keys(train, triples[:, 0 if side == "tail" else 2], triples[:, 1]) + (side == "head")
+    return Rows(candidates.columns, valid.contains(triples), weights, candidates.groups, questions)
+
+
+def _fit(parts: list[Rows], share: float) -> Logistic | None:
     if not parts:
         return None
     columns, labels, weights, groups, questions = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Logistic.fit(columns, labels, weights, groups, questions, share) if weights.sum() > 0 else None
+    if weights.sum() <= 0:
+        return None
+    distinct, place = np.unique(questions, return_inverse=True)
+    mixed = np.random.default_rng(0).permutation(len(distinct))[place]
+    return Logistic.fit(columns, labels, weights, groups, mixed, share)
+
+
+def _with_promising(trained: Trained, first: Logistic, drawn: Rows) -> list[Rows]:
+    """Return the most promising answers of all that `discover` searches, and those drawn answers about tails that are not among them.
+
+    The answers that `discover` shows are the most probable of millions. Among drawn questions there are few like them.
+    """
+    train, valid = trained.graph.training_facts, trained.graph.known("valid")
+    parts = list(parts_of(trained))
+    scores = sum(len(heads) * len(trained.range_of(relation, "tail")) for relation, heads in parts)
+    share, random = min(1.0, SEARCHED / max(scores, 1)), np.random.default_rng(0)
+    kept, least = drawn.where(np.empty(0, np.int64)), -np.inf
+    for relation, heads in parts:
+        some = heads[random.random(len(heads)) < share]
+        if not len(some):
+            continue
+        found = new_tails(trained, relation, some, (train,), TOP)
+        rows, places = np.nonzero(found.answers >= 0)
+        listed = found.answers, found.scores
+        rivals = rivals_of(trained, "tail", some, np.full(len(some), relation), (train, valid), listed)
+        more = _rows(
+            trained,
+            "tail",
+            found.triples(rows, places),
+            found.scores[rows, places],
+            (rivals[0][rows], rivals[1][rows]),
+            np.full(len(rows), 1 / share),
+        )
+        more = more.where(first.logits(more.columns, more.groups) >= least)
+        kept = Rows(*(np.concatenate(both) for both in zip(kept, more, strict=True)))
+        if len(kept.labels) > 2 * PROMISING:
+            kept, least = _most_promising(kept, first)
+    kept, least = _most_promising(kept, first)
+    others = (drawn.columns[:, Candidates.NONE] == 1) | (first.logits(drawn.columns, drawn.groups) < least)
+    return [kept, drawn.where(others)]
+
+
+def _most_promising(rows: Rows, first: Logistic) -> tuple[Rows, float]:
+    """Return the rows with the highest log-odds, and the least of these; all rows, and no least one, if there are few."""
+    if len(rows.labels) <= PROMISING:
+        return rows, -np.inf
+    logits = first.logits(rows.columns, rows.groups)
+    chosen = np.argsort(-logits, kind="stable")[:PROMISING]
+    return rows.where(chosen), float(logits[chosen[-1]])
 
 
 def _known_questions(trained: Trained, side: Side) -> Asked:
@@ -135,8 +218,9 @@ def _questions(facts: KnownFacts, side: Side) -> tuple[Ids, Ids]:
     return facts.heads.queries % facts.num_entities, facts.heads.queries // facts.num_entities
 
 
-def _keys(facts: KnownFacts, entities: Ids, relations: Ids) -> Ids:
-    return entities.astype(np.int64) * facts.num_relations + relations
+def _keys(facts: KnownFacts, entities: npt.NDArray[Any], relations: npt.NDArray[Any]) -> Ids:
+    found: Ids = entities.astype(np.int64) * facts.num_relations + relations
+    return found
 
 
 def _cap(trained: Trained) -> int:

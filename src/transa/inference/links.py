@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from transa.data.graph import KnowledgeGraph, Triples
 
@@ -22,6 +21,8 @@ class Links:
     """
 
     def __init__(self, graph: KnowledgeGraph) -> None:
+        from scipy import sparse  # takes a while to load
+
         self._train = graph.training_facts
         size, triples = len(graph.entities), np.unique(graph.train, axis=0)
         ends = np.concatenate([triples[:, [0, 2]], triples[:, [2, 0]]])

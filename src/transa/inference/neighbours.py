@@ -14,9 +14,19 @@ from transa.errors import InputError
 from transa.inference.results import Results, Table, figure
 from transa.inference.trained import Trained
 from transa.models import Rows
-from transa.readable import called
+from transa.readable import called, short
 
-SCHEMA = pa.schema([("key", pa.string()), ("name", pa.string()), ("distance", pa.float64()), ("degree", pa.int64())])
+SCHEMA = pa.schema(
+    [
+        ("key", pa.string()),
+        ("name", pa.string()),
+        ("distance", pa.float64()),
+        ("degree", pa.int64()),
+        ("types", pa.list_(pa.string())),
+    ]
+)
+#: How many types of a neighbour, the rarest first, a table shows.
+SHOWN = 3
 
 #: What distances are.
 EUCLIDEAN, BY_RELATION, ABSOLUTE = (
@@ -28,12 +38,13 @@ EUCLIDEAN, BY_RELATION, ABSOLUTE = (
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An entity, how far away it is, and in how many training triples it stands."""
+    """An entity, how far away it is, in how many training triples it stands, and its types, the rarest first."""
 
     key: str
     name: str
     distance: float
     degree: int
+    types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,9 +81,18 @@ class Neighbours(Results[Neighbour]):
         """Return the neighbours as people read them; `full` shows IRIs in full."""
         under = self.relation if full else self.relation_name
         title = f"Nearest to {self.entity if full else self.entity_name}{f' under {under}' if under else ''}"
-        rows = [(called(n.key, n.name, full=full), figure(n.distance), f"{n.degree:,}") for n in self.nearest]
+        typed = any(n.types for n in self.nearest)
+        rows = [
+            (
+                called(n.key, n.name, full=full),
+                figure(n.distance),
+                f"{n.degree:,}",
+                *([", ".join(each if full else short(each) for each in n.types[:SHOWN])] if typed else []),
+            )
+            for n in self.nearest
+        ]
         note = f"distance: by the {ABSOLUTE}, since weights may be negative" if self.measure == ABSOLUTE else ""
-        return Table(title, ("entity", "distance", "triples"), tuple(rows), note)
+        return Table(title, ("entity", "distance", "triples", *(["types"] if typed else [])), tuple(rows), note)
 
 
 def neighbours(trained: Trained, entity: str, relation: str | None = None, *, top: int = 10) -> Neighbours:
@@ -99,12 +119,16 @@ def neighbours(trained: Trained, entity: str, relation: str | None = None, *, to
     order = np.argsort(away, kind="stable")
     order = order[order != here][:top]
     degrees = degrees_of(trained)
-    names = trained.graph.entities
+    names, types = trained.graph.entities, trained.graph.types
     return Neighbours(
         names[here],
         None if edge is None else trained.graph.relations[edge],
         tuple(
-            Neighbour(names[each], names.name(each), float(away[each]), int(degrees[each])) for each in order.tolist()
+            Neighbour(
+                *(names[each], names.name(each), float(away[each]), int(degrees[each])),
+                () if types is None else tuple(types.of(each)),
+            )
+            for each in order.tolist()
         ),
         names.name(here),
         None if edge is None else trained.graph.relations.name(edge),

@@ -25,11 +25,12 @@ BATCH = 4096
 
 
 def grown_model(model: Model, graph: KnowledgeGraph, added: Triples, old: int) -> Model:
-    """Return a copy of the model with rows for new entities, placed where their triples expect them.
+    """Return a copy of the model's tables, without rules, with rows for new entities, placed where their triples expect them.
 
     The graph and the triples are those of training: of a directional model, with all inverses.
     """
     grown = copy(model)
+    grown.evidence = None
     grown.num_entities = len(graph.entities)
     more = grown.num_entities - old
     for role in ("relation", "shared"):
@@ -89,7 +90,7 @@ def _peers(model: Model, graph: KnowledgeGraph, old: int) -> dict[int, Tensor]:
 def settle(
     model: Model, graph: KnowledgeGraph, added: Triples, old: int, recipe: Recipe, steps: int, seed: int
 ) -> tuple[float, float]:
-    """Move new entities down the loss of their triples. Return the loss before and after.
+    """Move new entities that have triples down the loss of these. Return the loss before and after.
 
     The steps are Adagrad's with one sum for each row. At first an entry moves by a tenth of what entries of entity vectors
     usually are. The recipe's own optimiser and learning rate are not used: they are meant for many epochs over all triples.
@@ -104,23 +105,27 @@ def settle(
     first = _loss(model, corruptor, mine, recipe, old, 0)[0]
     start = {name: table[old:].clone() for name, table in model.entity.items()}
     random = np.random.default_rng(seed)
+    ends = np.unique(mine[:, [0, 2]])
+    moving = torch.from_numpy(ends[ends >= old].astype(np.int64) - old)
     for step in range(1, steps + 1):
         rows = mine if len(mine) <= BATCH else mine[random.choice(len(mine), BATCH, replace=False)]
         _, gradients = _loss(model, corruptor, rows, recipe, old, step)
         for name, gradient in gradients.items():
-            table, shape = model.entity[name], model.entity[name][old:].shape
+            table = model.entity[name]
+            rows_of, sum_of = table[old:][moving], sums[name][moving]
             moved = update_rows(
                 ADAGRAD_ROW,
                 learning_rates[name] * (1 - (step - 1) / steps),
                 recipe.penalty,
                 constraints.get(f"entity.{name}", 0),
                 step,
-                table[old:].reshape(shape[0], -1),
-                gradient.reshape(shape[0], -1),
-                sums[name],
-                sums[name],
+                rows_of.reshape(len(moving), -1),
+                gradient[moving].reshape(len(moving), -1),
+                sum_of,
+                sum_of,
             )
-            table[old:] = moved.reshape(shape)
+            table[old + moving] = moved.reshape(rows_of.shape)
+            sums[name][moving] = sum_of
     last = _loss(model, corruptor, mine, recipe, old, 0)[0]
     if last > first:  # the start was better, by the same corruptions
         for name, table in model.entity.items():

@@ -42,7 +42,7 @@ def answer(
     new_only
         Leave out triples that the graph holds.
     in_range
-        Only entities that train has on that side of the relation.
+        Only entities whose types fit the relation, if the graph says which do; otherwise those that train has on that side.
     loop_prior
         Whether to rule out answers from an entity to itself at all.
     """
@@ -85,9 +85,7 @@ def _entities(
         ]
         for facts in (trained.facts, trained.denied)
     )
-    outside = {
-        each: outside_of(trained, side, each) if in_range else every[:0] for each in np.unique(relations).tolist()
-    }
+    outside = {each: _unfit(trained, side, each) if in_range else every[:0] for each in np.unique(relations).tolist()}
     left_out = []
     for entity, relation, held, false in zip(fixed.tolist(), relations.tolist(), known, denied, strict=True):
         itself = every[:0] if trained.answers_itself(relation) or entity in held else every[entity : entity + 1]
@@ -114,6 +112,14 @@ def _entities(
             )
         )
     return found
+
+
+def _unfit(trained: Trained, side: Side, relation: int) -> npt.NDArray[np.int32]:
+    """Return the entities that do not belong on a side of a relation: by the graph's types, or else by train."""
+    types = trained.graph.types
+    if types is None or not len(types.allowed(relation, side)):
+        return outside_of(trained, side, relation)
+    return np.flatnonzero(~types.fitting(relation, side)).astype(np.int32)
 
 
 def _relations(trained: Trained, ids: npt.NDArray[Any], top: int, new_only: bool) -> Answers:

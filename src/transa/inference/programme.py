@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -120,6 +119,7 @@ def value_of(taken: npt.NDArray[np.bool_], weights: Floats, rows: Rows) -> float
 
 def _components(matrix: Any) -> tuple[Ids, Ids]:
     """Return the size of each component, and the component of each claim."""
+    from scipy import sparse
     from scipy.sparse.csgraph import connected_components
 
     lines, size = matrix.shape
@@ -163,6 +163,7 @@ def _joined(order: Ids, begins: Ids, ends: Ids, places: list[int]) -> Ids:
 
 def _solve_part(weights: Floats, rows: Rows, seconds: float) -> tuple[npt.NDArray[np.bool_], float]:
     """Return which claims to take, and what no choice can exceed."""
+    from scipy import sparse
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     size, soft = len(weights), np.flatnonzero(np.isfinite(rows.costs))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from transa.data.graph import KnowledgeGraph, Triples
 
@@ -24,6 +23,8 @@ class Roles:
     """
 
     def __init__(self, graph: KnowledgeGraph) -> None:
+        from scipy import sparse  # takes a while to load
+
         self._facts = graph.training_facts
         self._relations = len(graph.relations)
         triples = np.unique(graph.train, axis=0)

@@ -56,7 +56,8 @@ def understood(
             found.append(meaning(row))
         except InputError as error:
             if not skip:
-                raise places.error(error, number) from None
+                way_out = "; --skip-unknown leaves out such rows" if places.path is not None else ""
+                raise places.error(f"{error}{way_out}", number) from None
             skipped.append(Skipped(number + 1, str(error), places.line(number)))
     if skipped and not found:
         first = skipped[0]

@@ -82,6 +82,8 @@ class Trained:
         The ids of entities that were added to the model later and have no link to what it was trained on.
     loop_prior
         Whether an entity may be ruled out as an answer to itself, by the model's loop prior or since train has few loops.
+    told
+        The ids of entities that were added to the model later and have the place that their texts gave them.
     """
 
     model: Model
@@ -91,6 +93,7 @@ class Trained:
     calibrated: bool = field(default=True, repr=False)
     loop_prior: bool = field(default=True, repr=False)
     loose: tuple[int, ...] = field(default=(), repr=False)
+    told: tuple[int, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         check_sizes(self.model, self.graph)
@@ -109,7 +112,8 @@ class Trained:
         """
         folder = run if isinstance(run, RunFolder) else RunFolder(run)
         model, graph = folder.model(), folder.graph()
-        return cls(model, graph, folder.recipe(), folder, loose=_loose_of(folder, graph))
+        loose, told = (_extension(folder, graph, kind) for kind in ("loose", "told"))
+        return cls(model, graph, folder.recipe(), folder, loose=loose, told=told)
 
     def with_model(self, model: Model) -> Trained:
         """Return another model of the same entities, relations and facts, without a calibration."""
@@ -256,10 +260,15 @@ class Trained:
             f"(loops in train: {loops:,} of {triples:,} triples)"
         )
 
+    @property
+    def relation_sizes(self) -> npt.NDArray[np.int64]:
+        """How many training triples each relation has."""
+        return self._loops[1]
+
     @cached_property
     def _loops(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The training triples of each relation from an entity to itself, and all its training triples."""
-        return count_loops(self.graph.train, self.model.num_relations)
+        return count_loops(self.graph.train, self.model.graph_relations)
 
     def splits_of(self, triple: Triples) -> list[str]:
         """Return the splits that hold a triple as a fact."""
@@ -347,10 +356,10 @@ class Trained:
         return [None if note else chance for chance, note in zip(found, self.note_on(triples), strict=True)]
 
 
-def _loose_of(folder: RunFolder, graph: KnowledgeGraph) -> tuple[int, ...]:
-    """Return the entities that a run folder says are linked to nothing the model was trained on."""
+def _extension(folder: RunFolder, graph: KnowledgeGraph, kind: str) -> tuple[int, ...]:
+    """Return the entities of which a run folder says something: that they are loose, or told by their texts."""
     try:
-        keys = folder.read_json(EXTENSION).get("loose", []) if folder.holds(EXTENSION) else []
+        keys = folder.read_json(EXTENSION).get(kind, []) if folder.holds(EXTENSION) else []
     except InputError:
         keys = []
     known = [key for key in keys if isinstance(key, str) and key in graph.entities] if isinstance(keys, list) else []

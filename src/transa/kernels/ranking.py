@@ -67,13 +67,13 @@ def best_answers(
 # Results are arguments of their own: what a parallel loop writes to the arrays of a tuple is lost.
 
 
-@kernel(parallel=True, fastmath=FAST)
+@kernel(parallel=True, fastmath=FAST, nogil=True)
 def _count_better(metric, vectors, questions, known, chunk, targets, counts, rescored):
     for thread in prange(len(questions.shares) - 1):
         _scan(metric, vectors, questions, known, chunk, np.int64(thread), Counting(targets, counts, rescored))
 
 
-@kernel(parallel=True, fastmath=FAST)
+@kernel(parallel=True, fastmath=FAST, nogil=True)
 def _best_answers(metric, vectors, questions, known, chunk, answers, scores):
     for thread in prange(len(questions.shares) - 1):
         _scan(metric, vectors, questions, known, chunk, np.int64(thread), Keeping(answers, scores))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from transa.data.paths import GraphPaths
     from transa.models.linearised import Linearised, RelationRows
     from transa.models.residual_model import ResidualModel
+    from transa.models.text_map import WordMap
     from transa.rules import Evidence
 
 Array = npt.NDArray[Any]
@@ -34,8 +35,8 @@ Differentiated = tuple[Array, Callable[[Array], Gradients]]
 ROLES = ("entity", "relation", "shared")
 #: The full name of `Model.loop_free` among the tables.
 LOOP_FREE = "relation.loop_free"
-#: What the names of the arrays of `Model.evidence` begin with among the tables.
-EVIDENCE = "evidence."
+#: What the names of the arrays of `Model.evidence`, and of the tensors of `Model.words`, begin with among the tables.
+EVIDENCE, WORDS = "evidence.", "words."
 
 
 class Rows(dict[str, Tensor]):
@@ -106,6 +107,8 @@ class Model:
         Whether an entity is no answer to itself, for each relation of the graph (`transa.models.loop_prior`); None without this prior.
     evidence
         The rules that count beside the score, or instead of one; None without rules.
+    words
+        Where the words of texts put entities; None if no text did.
     """
 
     #: The name in recipes and commands.
@@ -166,6 +169,7 @@ class Model:
         self.shared: Rows = Rows()
         self.loop_free: Tensor | None = None
         self.evidence: Evidence | None = None
+        self.words: WordMap | None = None
 
     # ------------------------------------------------------------------ what a model states
 
@@ -345,6 +349,8 @@ class Model:
             tables[LOOP_FREE] = self.loop_free
         if self.evidence is not None:
             tables |= {EVIDENCE + name: torch.from_numpy(array) for name, array in self.evidence.arrays().items()}
+        if self.words is not None:
+            tables |= {WORDS + name: table for name, table in self.words.tensors().items()}
         return tables
 
     def load(self, tensors: dict[str, Tensor]) -> Model:
@@ -376,6 +382,11 @@ class Model:
             from transa.rules import Evidence  # loads the compiler, which takes a while
 
             self.evidence = Evidence.of_arrays(arrays, self.num_entities, self.graph_relations)
+        words = {name.removeprefix(WORDS): table for name, table in tensors.items() if name.startswith(WORDS)}
+        if words:
+            from transa.models.text_map import WordMap
+
+            self.words = WordMap.of_tensors(words, self)
         return self
 
     def to(self, device: torch.device | str) -> Model:

@@ -18,7 +18,7 @@ from transa.models import Model
 from transa.reproduction.plan import Cell, Plan, Task
 from transa.reproduction.provenance import provenance
 from transa.reproduction.records import Results, dataset_fingerprint, run_key
-from transa.training import Options, Progress, RunFolder, Trainer, TrainingError
+from transa.training import Options, Progress, Recipe, RunFolder, Trainer, TrainingError
 
 MEASURED: tuple[Task, ...] = ("link_prediction", "classification")
 
@@ -175,7 +175,7 @@ def _run(
     model, training = folder.model(), folder.read_json("metrics.json")
     tell("evaluate")
     evaluated = time.perf_counter()
-    measured = measure(model, graph, task, cell.settings.seed)
+    measured = measure(model, graph, task, cell.settings)
     seconds = {"training": training.get("seconds"), "evaluation": time.perf_counter() - evaluated}
     before = results.find(cell, fingerprint) or {}
     results.add(
@@ -191,10 +191,10 @@ def _run(
     )
 
 
-def measure(model: Model, graph: KnowledgeGraph, task: Task, seed: int) -> dict[str, Any]:
+def measure(model: Model, graph: KnowledgeGraph, task: Task, settings: Recipe) -> dict[str, Any]:
     """Return the measures of a task on the test split; for link prediction without those of single relations."""
     if task == "classification":
-        return classify(model, graph, seed=seed, calibration=None).summary()
+        return classify(model, graph, seed=settings.seed, calibration=None, by=settings.decided_by).summary()
     found = evaluate(model, graph)
     kept = {name: value for name, value in found.report().items() if name not in ("relations", "rules_alone")}
     return {**kept, "mean_rank": mean_rank_parts(found)}

@@ -61,6 +61,10 @@ class Evidence:
         """Return the same rules and facts with weights beside a model."""
         return self._sharing(replace(self, weights=weights))
 
+    def extended(self, facts: Triples, num_entities: int) -> Evidence:
+        """Return the same rules on more facts, of which there may be some about new entities."""
+        return replace(self, facts=np.concatenate([self.facts, facts]), num_entities=num_entities)
+
     def _sharing(self, other: Evidence) -> Evidence:
         other.__dict__["index"], other.__dict__["_every"] = self.index, self._every
         return other

@@ -87,6 +87,12 @@ def choose_engine(
         if engine == "torch" or device != "cpu" or lock_free:
             raise InputError(f"engine: {model.name} has a compiled engine of its own, on the CPU and without lock_free")
         return PathEngine(model, graph, recipe)
+    if recipe.entity_texts:
+        from transa.training.text_engine import TextEngine
+
+        if engine == "numba" or device != "cpu" or lock_free:
+            raise InputError("entity_texts: has an engine of its own, by torch on the CPU and without lock_free")
+        return TextEngine(model, graph, recipe)
     why = why_not_numba(model, recipe, device)
     if engine == "numba" and why:
         raise InputError(f"engine: numba cannot be used here: {why}; use torch")

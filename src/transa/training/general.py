@@ -1,9 +1,10 @@
 """The recipe for a graph that no recipe was made for: settings from its size, and short trials on valid for what size does not tell.
 
 Which training suits a graph cannot be seen from outside: a softmax over entities with free vectors learns most where entities have many
-facts, one with vectors of norm 1 where they have few, and self-adversarial negatives in between. So each is tried for a moment. On a
-graph so small that there is time left for it, some settings of the best are then varied one after another. What does best on the
-validation split is trained in full. Where the graph has no validation triples, the trials hold out some training triples.
+facts, one with vectors of norm 1 where they have few, and self-adversarial negatives in between. So each is tried for a moment. The
+best is then tried with twice the epochs, as long as that helps. Where time is left, further settings are varied one after another. What
+does best on the validation split is trained in full, and rules are mined beside it. Where the graph has no validation triples, the
+trials hold out some training triples, and there are no rules, since nothing tells how much they should count.
 """
 
 from __future__ import annotations
@@ -23,10 +24,14 @@ from transa.training.trainer import Trainer
 
 #: Minutes that training may take, trials included, unless the user says otherwise.
 MINUTES = 10.0
-#: The share of this time that the trials may take.
-TRIAL_SHARE = 0.3
-#: Epochs of a trial, and of the training that follows it, at most.
-TRIAL_EPOCHS, EPOCHS = 40, 150
+#: The shares of this time that the first trials may take, and all trials.
+FIRST_SHARE, TRIAL_SHARE = 0.3, 0.5
+#: The share that mining rules may take.
+RULE_SHARE = 0.1
+#: Epochs of a first trial, and of any training, at most.
+TRIAL_EPOCHS, EPOCHS = 20, 320
+#: The dimension of trials on graphs that are too large for trials with the dimension of the way of training.
+TRIAL_DIM = 64
 #: Validations during training.
 VALIDATIONS = 15
 #: Training triples that are held out where there is no validation split: a share of them, and at most so many.
@@ -95,29 +100,110 @@ def general_recipe(
     if not tables:
         raise InputError(f"recipe: {model} has no general recipe")
     given, options = given or {}, options or Options()
-    tried, budget = with_validation(graph), 60 * minutes * TRIAL_SHARE
-    spent, best = 0.0, None
-
-    def better(trial: Trial) -> Trial:
-        nonlocal spent
-        spent += trial.spent
-        if callback is not None:
-            callback(trial)
-        return trial if best is None or trial.score > best.score else best
-
+    search = _Search(60 * minutes * TRIAL_SHARE, with_validation(graph), options, callback)
+    recipes = {}
     for name, values in tables.items():
         settings = {field: value for field, value in values.items() if field != VARY}
-        recipe = recipe_from({"model": model} | settings | sized(graph, settings) | dict(given))
-        best = better(_try(name, recipe, tried, budget / len(tables), options))
-    assert best is not None  # noqa: S101
-    base = best.name
-    for field, choices in tables[base].get(VARY, {}).items():
+        recipes[name] = recipe_from({"model": model} | settings | sized(graph, settings) | dict(given))
+    search.begin(recipes, 60 * minutes * FIRST_SHARE, shorten="dim" not in given)
+    way = search.best.name
+    rising = search.lengthen(way)
+    dim = recipes[way].dim
+    growth = dim / search.best.recipe.dim
+    if growth > 1 and search.affords(growth):
+        search.vary(f"{way}, dim {dim}", {"dim": dim}, search.best.epochs)
+        dim = search.best.recipe.dim
+    for field, choices in tables[way].get(VARY, {}).items():
         for value in choices:
-            if field in given or spent + 2 * best.epochs * best.seconds > budget:
-                break
-            recipe = recipe_from(best.recipe.model_dump() | {field: value})
-            best = better(_trial(f"{base}, {field} {value}", recipe, _trained(recipe, best.epochs, tried, options)))
-    return _in_full(best, graph, 60 * minutes - spent, given)
+            if field not in given and search.affords(2):
+                search.vary(f"{way}, {field} {value}", {field: value}, search.best.epochs)
+    best = _in_full(search.best, dim, rising, 60 * minutes * (1 - RULE_SHARE) - search.spent)
+    added: dict[str, Any] = {}
+    if len(graph.valid):
+        added["validate_every"] = max(1, best.epochs // VALIDATIONS)
+        if graph.valid_labels is None:  # rules are weighed by the ranks of answers, which tell little of thresholds
+            added |= {"with_rules": True, "rule_minutes": RULE_SHARE * minutes}
+    return recipe_from(best.model_dump() | added | dict(given))
+
+
+class _Search:
+    """Trials one after another within a budget of seconds, and the best of them.
+
+    Attributes
+    ----------
+    spent
+        The seconds that the trials took.
+    """
+
+    def __init__(
+        self, budget: float, graph: KnowledgeGraph, options: Options, callback: Callable[[Trial], None] | None
+    ) -> None:
+        self.budget = budget
+        self.graph = graph
+        self.options = options
+        self.callback = callback
+        self.spent = 0.0
+        self._best: Trial | None = None
+
+    @property
+    def best(self) -> Trial:
+        """The best trial so far."""
+        assert self._best is not None  # noqa: S101
+        return self._best
+
+    def begin(self, recipes: Mapping[str, Recipe], budget: float, *, shorten: bool) -> None:
+        """Try several recipes for as many epochs as fit some seconds.
+
+        If `shorten` is True and `TRIAL_EPOCHS` of them do not fit, the trials have shorter vectors: which way of training suits a graph
+        shows with these too, but not in a few epochs.
+        """
+        share = budget / len(recipes)
+        short = {name: _shortened(recipe) if shorten else recipe for name, recipe in recipes.items()}
+        seconds = {}
+        for name, recipe in short.items():
+            self._train(recipe, 1)  # loads the kernels
+            seconds[name] = max(self._train(recipe, 1).seconds, 1e-9)
+            self.spent += seconds[name]
+        growth = {name: recipe.dim / short[name].dim for name, recipe in recipes.items()}
+        if all(TRIAL_EPOCHS * seconds[name] * growth[name] <= share for name in recipes):
+            seconds, short = {name: seconds[name] * growth[name] for name in recipes}, dict(recipes)
+        for name, recipe in short.items():
+            epochs = int(np.clip(share / seconds[name], 1, TRIAL_EPOCHS))
+            self.compare(_trial(name, recipe, self._train(recipe, epochs)))
+
+    def _train(self, recipe: Recipe, epochs: int) -> Trainer:
+        """Train for some epochs, and score the model after the last."""
+        short = {"epochs": epochs, "validate_every": epochs, "validate_sample": 1000, "patience": 0}
+        trainer = Trainer(self.graph, recipe_from(recipe.model_dump() | short | {"with_rules": False}), self.options)
+        trainer.fit()
+        return trainer
+
+    def compare(self, trial: Trial) -> bool:
+        """Take note of a trial, and tell whether it is the best."""
+        self.spent += trial.spent
+        if self.callback is not None:
+            self.callback(trial)
+        if self._best is not None and trial.score <= self._best.score:
+            return False
+        self._best = trial
+        return True
+
+    def affords(self, times: float) -> bool:
+        """Tell whether there is time for so many trials as the best."""
+        return self.spent + times * self.best.epochs * self.best.seconds <= self.budget
+
+    def vary(self, name: str, changes: Mapping[str, Any], epochs: int) -> bool:
+        """Try the settings of the best with some changes, and tell whether they are better."""
+        recipe = recipe_from(self.best.recipe.model_dump() | dict(changes))
+        return self.compare(_trial(name, recipe, self._train(recipe, epochs)))
+
+    def lengthen(self, way: str) -> bool:
+        """Double the epochs of the best as long as that helps and there is time; tell whether more epochs may still help."""
+        while self.affords(2) and 2 * self.best.epochs <= EPOCHS:
+            epochs = 2 * self.best.epochs
+            if not self.vary(f"{way}, {epochs} epochs", {}, epochs):
+                return False
+        return True
 
 
 def is_general(model: str, recipe: str | None, dataset: str | None, given: Mapping[str, Any]) -> bool:
@@ -159,23 +245,9 @@ def sized(graph: KnowledgeGraph, values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _try(name: str, recipe: Recipe, graph: KnowledgeGraph, budget: float, options: Options) -> Trial:
-    """Train for as many epochs as fit some seconds, and score the model on the validation split."""
-    _trained(recipe, 1, graph, options)  # loads the kernels
-    first = _trained(recipe, 1, graph, options)
-    epochs = int(np.clip(budget / max(first.seconds, 1e-9), 1, TRIAL_EPOCHS))
-    if epochs == 1:
-        return _trial(name, recipe, first)
-    trial = _trial(name, recipe, _trained(recipe, epochs, graph, options))
-    return replace(trial, spent=first.seconds + trial.spent)
-
-
-def _trained(recipe: Recipe, epochs: int, graph: KnowledgeGraph, options: Options) -> Trainer:
-    """Train for some epochs, and score the model after the last."""
-    short = {"epochs": epochs, "validate_every": epochs, "validate_sample": 1000, "patience": 0}
-    trainer = Trainer(graph, recipe_from(recipe.model_dump() | short), options)
-    trainer.fit()
-    return trainer
+def _shortened(recipe: Recipe) -> Recipe:
+    """Return the recipe with vectors for a trial."""
+    return recipe_from(recipe.model_dump() | {"dim": min(recipe.dim, TRIAL_DIM)})
 
 
 def _trial(name: str, recipe: Recipe, done: Trainer) -> Trial:
@@ -183,13 +255,18 @@ def _trial(name: str, recipe: Recipe, done: Trainer) -> Trial:
     return Trial(name, recipe, done.epoch, float(done.best or 0.0), done.seconds / done.epoch, done.seconds)
 
 
-def _in_full(trial: Trial, graph: KnowledgeGraph, left: float, given: Mapping[str, Any]) -> Recipe:
+def _in_full(trial: Trial, dim: int, rising: bool, left: float) -> Recipe:
     """Return the recipe of a trial with the epochs that fit the time left, the best of which on valid is kept.
 
-    It does not stop early: where the learning rate falls to 0 over all epochs, the best ones come last.
+    Unless twice the epochs were found to do worse (then `rising` is False), there are as many as time allows. Training does not stop
+    early: where the learning rate falls to 0 over all epochs, the best ones come last. If the trial had shorter vectors than `dim`, for
+    want of time, training has that dimension, provided that there is time for half as many epochs as in the trial.
     """
-    epochs = int(np.clip(left / max(trial.seconds, 1e-9), 1, EPOCHS))
-    values: dict[str, Any] = {"epochs": epochs}
-    if len(graph.valid):
-        values["validate_every"] = max(1, epochs // VALIDATIONS)
-    return recipe_from(trial.recipe.model_dump() | values | dict(given))
+    seconds = max(trial.seconds, 1e-9)
+    longer = seconds * dim / trial.recipe.dim
+    if trial.recipe.dim < dim and 2 * left / longer >= trial.epochs:
+        seconds = longer
+    else:
+        dim = trial.recipe.dim
+    epochs = int(np.clip(left / seconds, 1, EPOCHS if rising else trial.epochs))
+    return recipe_from(trial.recipe.model_dump() | {"dim": dim, "epochs": epochs})

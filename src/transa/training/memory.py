@@ -55,8 +55,10 @@ def training_memory(graph: KnowledgeGraph, recipe: Recipe, options: Options) -> 
     passing = {"checkpoint": COPIES * (tables + state)}
     if recipe.validate_every:
         passing["best tables"] = (1 + COPIES) * tables
-        if not (recipe.validate_on != "mrr" and graph.valid_labels is not None):
-            passing["ranking"] = ranking_bytes(model, min(recipe.validate_sample, len(graph.valid)), None, width)
+        by_accuracy = recipe.validate_on != "mrr" and graph.valid_labels is not None
+        if not by_accuracy or recipe.decided_by == "questions":
+            ranked = len(graph.valid) if by_accuracy else min(recipe.validate_sample, len(graph.valid))
+            passing["ranking"] = ranking_bytes(model, ranked, None, width)
     return MemoryEstimate(lasting, passing)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from transa.kernels.arguments import Array
 from transa.kernels.purposes import CLOSED_FORM
 from transa.kernels.threads import dealt, one_blas_thread
 from transa.models import Model
@@ -20,8 +21,12 @@ if TYPE_CHECKING:
 CHUNK = 64
 
 
-def update_metric(model: Model, epoch_batches: EpochBatches, recipe: Recipe, number: int) -> None:
+def update_metric(
+    model: Model, epoch_batches: EpochBatches, recipe: Recipe, number: int, groups: Array | None = None
+) -> None:
     """Set the W_r of every relation to its closed form; relations without training triples get the prior.
+
+    With `groups`, a number for each relation, W_r is shrunk to the mean of the other relations of its group instead of the prior.
 
     The closed form is ``sum |e'||e'|^T - sum |e||e|^T`` over a relation's corrupted and true triples, with fresh corruptions. A true
     triple counts once for each of its corruptions. If W_r weighs e and not |e|, there are no absolute values.
@@ -57,9 +62,32 @@ def update_metric(model: Model, epoch_batches: EpochBatches, recipe: Recipe, num
     columns = recipe.metric_scale == "columns"
     mean = recipe.metric_trace if recipe.metric_scale == "trace" else 0.0
     clip = recipe.metric_clip and rules.clip == "entries"
-    finish_metric(raw, counts, columns, clip, scale, mean, recipe.shrinkage, recipe.prior == "ones")
+    if groups is None:
+        finish_metric(raw, counts, columns, clip, scale, mean, recipe.shrinkage, recipe.prior == "ones")
+    else:
+        finish_metric(raw, counts, columns, clip, scale, mean, 0.0, recipe.prior == "ones")
+        prior = np.zeros_like(raw[:1])  # what a relation without triples gets
+        finish_metric(prior, np.zeros(1, counts.dtype), columns, clip, scale, mean, 0.0, recipe.prior == "ones")
+        shrink_to_groups(raw, counts, groups, recipe.shrinkage, prior[0])
     if metric.device.type != "cpu":
         metric.copy_(table)
+
+
+def shrink_to_groups(metrics: Array, counts: Array, groups: Array, shrinkage: float, prior: Array) -> None:
+    """Mix each W_r, in place, with the mean of the other relations of its group, weighted by their triples.
+
+    A relation whose group has no other with triples is mixed with the prior. n_r triples weigh n_r, the mean weighs `shrinkage`.
+    """
+    for group in np.unique(groups):
+        members = np.flatnonzero(groups == group)
+        weights = counts[members].astype(np.float64)
+        total = np.einsum("r,rij->ij", weights, metrics[members])
+        mixed = []
+        for relation, weight in zip(members, weights, strict=True):
+            others = weights.sum() - weight
+            goal = (total - weight * metrics[relation]) / others if others > 0 else prior
+            mixed.append((weight * metrics[relation] + shrinkage * goal) / (weight + shrinkage))
+        metrics[members] = np.stack(mixed)
 
 
 def project_psd(matrices: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from transa.choices import DecidedBy
 from transa.errors import InputError, quote, suggest
 from transa.format1 import SETTINGS
 from transa.models import MODELS, Model, build
@@ -80,6 +81,11 @@ class Recipe(BaseModel):
     )
     inverse_paths: bool = Field(True, description="Whether paths from tail to head count for the inverse (ptranse).")
     own_paths: bool = Field(False, description="Whether a triple counts as a path of itself (ptranse).")
+    entity_texts: bool = Field(
+        False,
+        description="Place entities by the words of their names and descriptions: words have vectors of their own, which are trained "
+        "with the relations, and an entity is the sum of its words, weighted by rarity and scaled to length 1 (negatives 'all').",
+    )
     init_range: Positive | None = Field(
         None, description="Vectors start uniform in [-init_range, init_range]; by default 6 / sqrt(dim)."
     )
@@ -172,6 +178,13 @@ class Recipe(BaseModel):
         0.0,
         description="lambda: weight of |W_r|_F^2. It gives the scale 1/(2 lambda) of the closed form and decays learned metrics.",
     )
+    smoothness: Literal["none", "laplacian", "lle"] = Field(
+        "none",
+        description="SSE: pull entities of a type towards its mean, or towards the mean of some others of the type "
+        "(locally linear embedding); without types, entities on the same side of a relation.",
+    )
+    smoothness_weight: NotNegative = Field(0.1, description="Weight of this term.")
+    smoothness_neighbours: Count = Field(5, description="How many others locally linear embedding takes.")
     entity_norm: Literal["free", "ball", "unit"] = Field(
         "free", description="Norm of entity vectors after each step: any, at most one, exactly one."
     )
@@ -255,6 +268,11 @@ class Recipe(BaseModel):
     shrinkage: NotNegative = Field(
         0.0, description="kappa: W_r becomes (n_r W_r + kappa prior) / (n_r + kappa) for a relation with n_r triples."
     )
+    shrink_to: Literal["prior", "types"] = Field(
+        "prior",
+        description="Shrink W_r to the prior, or to the mean W of the relations with the same types of heads and tails, "
+        "weighted by their triples; a relation without such others has the prior.",
+    )
     prior: Literal["identity", "ones"] = Field(
         "identity", description="What W_r shrinks to and starts from: squared L2, or squared L1 at the same trace."
     )
@@ -264,6 +282,11 @@ class Recipe(BaseModel):
     validate_on: Literal["auto", "mrr", "accuracy"] = Field(
         "auto",
         description="Filtered MRR of both sides, or accuracy of triple classification; auto: accuracy where valid has labels.",
+    )
+    decided_by: DecidedBy = Field(
+        "score",
+        description="What tells a true triple from a false one in validation and classification: the score, or the score beside other "
+        "answers to its two questions.",
     )
     validate_sample: Count = Field(1000, description="How many validation triples are ranked; they are drawn once.")
     patience: Whole = Field(
@@ -288,6 +311,8 @@ class Recipe(BaseModel):
             raise ValueError(f"warm_epochs: {self.model} does not start from a TransE")
         if self.metric_scale == "lambda" and self.has_metric and not self.metric_penalty:
             raise ValueError("metric_scale: 'lambda' needs a metric_penalty (lambda) above 0")
+        if self.shrink_to == "types" and (not self.shrinkage or self.metric_update not in ("epoch", "end")):
+            raise ValueError("shrink_to: 'types' goes with a closed form of W_r and a shrinkage above 0")
         rules = self.build_model(0, 0).metric_rules
         if rules is not None and not rules.closed_form and self.metric_update in ("epoch", "end"):
             raise ValueError(f"metric_update: a {self.metric} metric has no closed form; expected 'gradient' or 'none'")
@@ -313,6 +338,16 @@ class Recipe(BaseModel):
         for field in softmax_only:
             if getattr(self, field) and self.negatives != "all":
                 raise ValueError(f"{field}: expected negatives 'all'")
+        if self.entity_texts and (self.negatives != "all" or self.entity_norm != "unit"):
+            raise ValueError("entity_texts: goes with negatives 'all' and entity_norm 'unit'")
+        if self.entity_texts and not self.build_model(0, 0).linear:
+            raise ValueError(
+                f"entity_texts: the score of {self.model} is not linear in a candidate; expected transe or transa"
+            )
+        if self.smoothness != "none" and self.entity_texts:
+            raise ValueError("smoothness: entity_texts leaves no vectors to smooth")
+        if self.smoothness != "none" and (not MODELS[self.model].has_vectors or self.solver != "gradient"):
+            raise ValueError(f"smoothness: {self.model} has no vectors that are trained by gradient")
         if self.with_rules and not MODELS[self.model].has_vectors:
             raise ValueError(f"with_rules: {self.model} has nothing but rules")
         if self.with_rules and MODELS[self.model].by_paths:

@@ -35,6 +35,7 @@ class Settings(TypedDict, total=False):
     path_pooling: Literal["mean", "best"]
     inverse_paths: bool
     own_paths: bool
+    entity_texts: bool
     init_range: float | None
     precision: Literal["float32", "float64"]
     loop_limit: float
@@ -63,6 +64,9 @@ class Settings(TypedDict, total=False):
     table_penalty: float
     soft_penalty: float
     metric_penalty: float
+    smoothness: Literal["none", "laplacian", "lle"]
+    smoothness_weight: float
+    smoothness_neighbours: int
     entity_norm: Literal["free", "ball", "unit"]
     relation_norm: Literal["free", "ball", "unit"]
     # the optimiser
@@ -91,9 +95,11 @@ class Settings(TypedDict, total=False):
     metric_trace: float
     metric_clip: bool
     shrinkage: float
+    shrink_to: Literal["prior", "types"]
     prior: Literal["identity", "ones"]
     # validation
     validate_every: int
     validate_on: Literal["auto", "mrr", "accuracy"]
+    decided_by: Literal["score", "questions"]
     validate_sample: int
     patience: int

@@ -229,6 +229,21 @@ class RunFolder:
 
     # ------------------------------------------------------------------ reading
 
+    def curve(self) -> list[tuple[int, float, float | None]]:
+        """Return epoch, loss and score on valid (None where it was not measured) of each line of the log."""
+        try:
+            lines = (upgrade(json.loads(line)) for line in read_small(self.place("log.jsonl")).splitlines())
+            return [
+                (
+                    int(line["epoch"]),
+                    float(line["loss"]),
+                    None if (score := line["validation"]) is None else float(score),
+                )
+                for line in lines
+            ]
+        except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise InputError(f"no readable log ({error})", path=self.path) from None
+
     def config(self) -> dict[str, Any]:
         """Return the configuration, after a check of its format."""
         if self._config is None:
@@ -256,7 +271,8 @@ class RunFolder:
         try:
             value = json.loads(read_small(path), parse_constant=_no_number, parse_float=_finite)
         except FileNotFoundError:
-            raise InputError(f"not a run folder: {name} is missing", path=self.path) from None
+            why = f"not a run folder: {name} is missing" if self.path.is_dir() else "there is no such run folder"
+            raise InputError(why, path=self.path) from None
         except InputError:
             raise
         except (ValueError, RecursionError) as error:

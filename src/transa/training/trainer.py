@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from transa.data import KnowledgeGraph
+from transa.data.types import relation_groups
 from transa.errors import InputError
 from transa.kernels.threads import set_threads
 from transa.memory import check_memory
@@ -24,6 +25,7 @@ from transa.training.progress import Options, Progress, Stopped, TrainingError
 from transa.training.recipe import Recipe
 from transa.training.run import RunFolder, fingerprint
 from transa.training.settings import table_settings
+from transa.training.smoothness import Smoothness
 from transa.training.state import plain, put_in_place
 from transa.training.validation import Validation
 
@@ -73,6 +75,8 @@ class Trainer:
             device=self.options.device,
             lock_free=self.options.lock_free,
         )
+        self.groups = None if recipe.shrink_to == "prior" else relation_groups(training_graph(graph, recipe))
+        self.smoothness = None if recipe.smoothness == "none" else Smoothness(graph, recipe)
         self.epoch = 0
         self.seconds = 0.0
         self.warm_start: dict[str, Any] | None = None
@@ -185,8 +189,11 @@ class Trainer:
         report = self.engine.train_epoch(number)
         pace = len(self.graph.train) / (time.perf_counter() - started)
         recipe = self.recipe
+        if self.smoothness is not None:
+            setting = table_settings(self.trained, recipe)["entity.vector"]
+            self.smoothness.step(self.trained, setting, recipe.learning_rate_factor(number))
         if recipe.has_metric and recipe.metric_update == "epoch" and number % recipe.metric_every == 0:
-            update_metric(self.model, self.engine.epoch_batches, recipe, number)
+            update_metric(self.model, self.engine.epoch_batches, recipe, number, self.groups)
         self._check(number, report.loss)
         self.epoch = number
         score = None
@@ -286,7 +293,8 @@ class Trainer:
                 tables, _ = self.folder.read_tensors("best.safetensors")
             put_in_place(self.model.tensors(), tables)
         if self.recipe.has_metric and self.recipe.metric_update == "end":
-            update_metric(self.model, self.engine.epoch_batches, self.recipe, self.best_epoch or self.epoch)
+            number = self.best_epoch or self.epoch
+            update_metric(self.model, self.engine.epoch_batches, self.recipe, number, self.groups)
         if self.recipe.with_rules:
             from transa.training.with_rules import joined
 

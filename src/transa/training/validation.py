@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from transa.choices import DecidedBy
 from transa.data import KnowledgeGraph, KnownFacts
 from transa.data.graph import Labels, Triples
 from transa.errors import InputError
@@ -28,12 +29,15 @@ class Validation:
         The triples to score, and their labels for the accuracy.
     known
         The filter for the MRR.
+    decided_by
+        What decides whether a triple is true, for the accuracy.
     """
 
     measure: Literal["mrr", "accuracy"]
     triples: Triples
     labels: Labels | None
     known: KnownFacts | None
+    decided_by: DecidedBy = "score"
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, recipe: Recipe) -> Validation | None:
@@ -47,7 +51,7 @@ class Validation:
         if measure == "accuracy":
             if not labelled:
                 raise InputError("validate_on: accuracy needs labelled validation triples")
-            return cls("accuracy", graph.valid, graph.valid_labels, None)
+            return cls("accuracy", graph.valid, graph.valid_labels, None, recipe.decided_by)
         positives = graph.positives("valid")
         chosen = np.random.default_rng(recipe.seed).permutation(len(positives))[: recipe.validate_sample]
         return cls("mrr", positives[np.sort(chosen)], None, graph.known("train", "valid"))
@@ -55,6 +59,6 @@ class Validation:
     def score(self, model: Model) -> float:
         """Return the measure of a model."""
         if self.labels is not None:
-            return accuracy(model, self.triples, self.labels)
+            return accuracy(model, self.triples, self.labels, self.decided_by)
         assert self.known is not None  # noqa: S101
         return link_prediction(model, self.triples, self.known).summary()["both"]["mrr"]

@@ -19,14 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from transa.data.columns import chosen_columns, unused, usual_columns
+from transa.data.columns import chosen_columns, type_columns, unused, usual_columns
 from transa.data.formats.base import FileFormat, ReadOptions
 from transa.data.graph import KnowledgeGraph, Split
 from transa.data.header import HINTED, may_be_header, starts_with_header
 from transa.data.places import Places
 from transa.data.streams import format_suffix, open_bytes, reading
 from transa.data.text_files import MAX_NAME, records
-from transa.data.triple_table import NAMES, TableBuilder, TripleTable
+from transa.data.triple_table import NAMES, TableBuilder, TripleTable, types_of
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError, quote
 
@@ -124,6 +124,7 @@ class _Layout:
     first: list[str]
     columns: tuple[int, ...]
     confidence: int | None
+    types: list[tuple[int, int]]
     undecided: bool
     notes: tuple[str, ...]
 
@@ -143,8 +144,9 @@ def _layout(path: Path, options: ReadOptions) -> _Layout:
     if options.columns is None and over is not None and usual is None and len(columns) == 4:
         columns = columns if over == "labels" else columns[:3]
     notes: tuple[str, ...] = (f"{path}: the first line was taken as a header",) if guessed else ()
+    types = type_columns(first, columns[0], columns[2]) if header or guessed else []
     if header or guessed:
-        notes += unused(first, (*columns, confidence), path)
+        notes += unused(first, (*columns, confidence, *(column for _, column in types)), path)
     return _Layout(
         delimiter,
         options.quotes,
@@ -153,6 +155,7 @@ def _layout(path: Path, options: ReadOptions) -> _Layout:
         first,
         columns,
         confidence,
+        types,
         options.header is None and not header and not guessed and len(columns) == 3,
         notes,
     )
@@ -220,8 +223,9 @@ def _read_fast(path: Path, layout: _Layout) -> TripleTable | None:
     every = [f"f{column}" for column in range(layout.width)]
     used = [every[column] for column in layout.columns]
     numbers = [] if layout.confidence is None else [every[layout.confidence]]
+    types = [every[column] for _, column in layout.types]
     # A quote in any column may hide delimiters and line ends. So where quotes count, the unused columns are looked at too.
-    others = [name for name in every if name not in (*used, *numbers)] if layout.quotes else []
+    others = [name for name in every if name not in (*used, *numbers)] if layout.quotes else types
     with reading(path), open_bytes(path) as stream:
         try:
             table = arrow_csv.read_csv(
@@ -241,7 +245,7 @@ def _read_fast(path: Path, layout: _Layout) -> TripleTable | None:
     columns = [table.column(name) for name in used]
     if not table.num_rows or not all(_plain(chunk.dictionary, layout) for column in columns for chunk in column.chunks):
         return None
-    if any(pc.any(pc.starts_with(table.column(name), '"')).as_py() for name in others):
+    if layout.quotes and any(pc.any(pc.starts_with(table.column(name), '"')).as_py() for name in others):
         return None
     labels = _labels(columns[3]) if len(columns) == 4 else None
     if len(columns) == 4 and labels is None:
@@ -249,7 +253,9 @@ def _read_fast(path: Path, layout: _Layout) -> TripleTable | None:
     confidence = table.column(numbers[0]).to_numpy() if numbers else None
     if confidence is not None and not np.isfinite(confidence).all():
         return None
-    return TripleTable(columns[0], columns[1], columns[2], labels=labels, confidence=confidence)
+    pairs = [(table.column_names.index(every[end]), table.column_names.index(every[at])) for end, at in layout.types]
+    found = types_of(table, pairs)
+    return TripleTable(columns[0], columns[1], columns[2], labels=labels, confidence=confidence, types=found)
 
 
 def _plain(names: pa.Array, layout: _Layout) -> bool:
@@ -276,6 +282,7 @@ def _labels(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.int8]
 def _read_carefully(path: Path, layout: _Layout) -> TripleTable:
     builder = TableBuilder()
     labels, confidence, lines = array("b"), array("d"), array("q")
+    types: dict[str, set[str]] = {}
     rows = records(path, layout.delimiter, quoting=layout.quotes)
     if layout.header:
         next(rows)
@@ -298,6 +305,9 @@ def _read_carefully(path: Path, layout: _Layout) -> TripleTable:
                     f"expected a number in column {layout.confidence}, found {found}", path=path, line=line
                 )
             confidence.append(float(fields[layout.confidence]))
+        for end, column in layout.types:
+            if fields[column].strip():
+                types.setdefault(fields[end], set()).add(fields[column])
         builder.add(head, relation, tail)
         lines.append(line)
     if not len(builder):
@@ -305,6 +315,7 @@ def _read_carefully(path: Path, layout: _Layout) -> TripleTable:
     return builder.table(
         labels=np.array(labels, dtype=np.int8) if labels else None,
         confidence=np.array(confidence) if confidence else None,
+        types=types,
         places=Places(path, "line", lines),
     )
 

@@ -13,12 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from transa.data.columns import chosen_columns, in_order, unused, usual_columns
+from transa.data.columns import chosen_columns, in_order, type_columns, unused, usual_columns
 from transa.data.formats.base import FileFormat, ReadOptions
 from transa.data.graph import KnowledgeGraph, Split
 from transa.data.places import Places
 from transa.data.streams import check_exists, check_unpacked, reading
-from transa.data.triple_table import TripleTable, index_columns
+from transa.data.triple_table import TripleTable, index_columns, types_of
 from transa.errors import InputError, quote
 from transa.storage import check_regular
 
@@ -42,15 +42,16 @@ class Parquet(FileFormat):
             try:
                 schema, asked = checked_schema(path), options.confidence_column
                 numbers = [] if asked is None else [schema.names[chosen_columns([asked], schema.names, path=path)[0]]]
-                columns, notes = _columns(path, schema, options.columns, numbers)
-                needed = list(dict.fromkeys(columns + numbers))
+                columns, typed, notes = _columns(path, schema, options.columns, numbers)
+                needed = list(dict.fromkeys([*columns, *numbers, *(name for pair in typed for name in pair)]))
                 table = read_checked(path, columns=needed, read_dictionary=columns[:3])
                 if not table.num_rows:
                     raise InputError("the file holds no triple", path=path)
                 # The metadata may call a column the index of a frame; if somebody asked for that column, it is one like any other.
                 found = TripleTable.from_frame(table.select(columns).replace_schema_metadata(), Places(path))
                 confidence = _numbers(table.column(numbers[0]), numbers[0], path) if numbers else None
-                return replace(found, confidence=confidence, notes=notes)
+                places = [(table.column_names.index(end), table.column_names.index(name)) for end, name in typed]
+                return replace(found, confidence=confidence, notes=notes, types=types_of(table, places))
             except pa.ArrowException as error:
                 raise InputError(f"not a readable Parquet file ({error})", path=path) from None
 
@@ -109,15 +110,16 @@ def _numbers(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[np.f
 
 def _columns(
     path: Path, schema: pa.Schema, asked: tuple[str | int, ...] | None, numbers: list[str]
-) -> tuple[list[str], tuple[str, ...]]:
-    """Return the names of the columns of head, relation, tail and perhaps label, and notes on how they were chosen."""
+) -> tuple[list[str], list[tuple[str, str]], tuple[str, ...]]:
+    """Return the columns of head, relation, tail and perhaps label, pairs of entities and types, and notes on the choice."""
     every: list[str] = schema.names
     index = index_columns(schema)
     chosen = usual_columns(every) if asked is None else chosen_columns(asked, every, path=path)
     if chosen is not None:
         columns = [every[position] for position in chosen]
-        rest = [name for name in every if name not in (*index, *numbers, *columns)]
-        return columns, unused(rest, (), path)
+        typed = [(every[end], every[types]) for end, types in type_columns(every, chosen[0], chosen[2])]
+        rest = [name for name in every if name not in (*index, *numbers, *columns, *(name for _, name in typed))]
+        return columns, typed, unused(rest, (), path)
     available = [name for name in every if name not in (*index, *numbers)]
     places, notes = in_order(available, path)
-    return [available[position] for position in places], notes
+    return [available[position] for position in places], [], notes

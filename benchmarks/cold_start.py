@@ -1,0 +1,189 @@
+"""Entities that nobody has seen, placed by their texts: the filtered MRR of their triples.
+
+    python benchmarks/cold_start.py wn18rr runs/base [--encoder FOLDER] [--maps] [--joint]
+
+A tenth of the entities is held out by seed, with all their triples. The run is a model of the graph without them (trained here if the
+folder holds none). Then come the order by frequency, maps from TF-IDF and from a sentence encoder to the model's space (plain, weighted
+by the metrics, and trained by the loss), and the model whose entities are the sum of their words, with epochs that are chosen on
+entities that are held out once more. Written after every step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from record import load, save
+
+import transa
+from transa.data import KnowledgeGraph, KnownFacts
+from transa.data.alignment import aligned
+from transa.data.splitting import hold_out_entities
+from transa.data.text_vectors import SentenceEncoder, TextEncoder, TfIdf, entity_texts
+from transa.evaluation import link_prediction
+from transa.inference import NewTexts, Trained, extend
+from transa.inference.placement import grown_model
+from transa.inference.text_map import learn_text_map
+from transa.models import Model
+from transa.training import Options, RunFolder, Trainer, load_recipe
+
+SHARE, SEED, SAMPLE = 0.1, 0, 2000
+#: Epochs of the joint model that are tried on valid.
+TRIED = (2, 4, 8)
+BASE = {"dim": 200, "epochs": 20}
+JOINT: dict[str, Any] = {
+    "entity_texts": True,
+    "entity_norm": "unit",
+    "dim": 128,
+    "temperature": 8.0,
+    "learning_rate": 0.1,
+    "label_smoothing": 0.1,
+    "dropout": 0.0,
+    "entity_dropout": 0.0,
+    "biases": False,
+    "sampled_entities": 2000,
+    "batch_size": 1024,
+}
+
+
+class Questions:
+    """The triples of entities that the base graph lacks, under the ids of the grown graph."""
+
+    def __init__(self, graph: KnowledgeGraph, base: KnowledgeGraph) -> None:
+        new = sorted(set(graph.entities) - set(base.entities))
+        self.base, self.old = base, len(base.entities)
+        self.entities = base.entities.followed_by(graph.entities.take([graph.entities.id(key) for key in new]))
+        self.grown = KnowledgeGraph(self.entities, base.relations, base.train)
+        whole = aligned(graph, self.entities, base.relations)
+        every = np.concatenate([whole.train, whole.valid, whole.test])
+        self.facts = KnownFacts(every, len(self.entities), len(base.relations))
+        self.all = every[(every[:, [0, 2]] >= self.old).any(axis=1)]
+        chosen = np.random.default_rng(SEED).permutation(len(self.all))[:SAMPLE]
+        self.sample = np.ascontiguousarray(self.all[chosen])
+        told = entity_texts(self.entities)
+        self.texts = {key: told[self.old + place] for place, key in enumerate(new)}
+        self.told = told
+
+    def figures(self, model: Model) -> dict[str, float]:
+        """Rank the sample, both sides, filtered."""
+        found = link_prediction(model, self.sample, self.facts).summary()
+        return {
+            "mrr": found["both"]["mrr"],
+            "head_mrr": found["head"]["mrr"],
+            "tail_mrr": found["tail"]["mrr"],
+            "hits@10": found["both"]["hits@10"],
+        }
+
+    def by_frequency(self) -> dict[str, float]:
+        """Rank by how often an entity is the answer in train, for the relation and side; ties count as their mean."""
+        train, size = self.base.train.astype(np.int64), len(self.entities)
+        ranks: list[float] = []
+        for head, relation, tail in self.sample.tolist():
+            rows = train[train[:, 1] == relation]
+            for target, side, known in (
+                (tail, 2, self.facts.tails[head * len(self.base.relations) + relation]),
+                (head, 0, self.facts.heads[relation * size + tail]),
+            ):
+                often = np.bincount(rows[:, side], minlength=size).astype(float)
+                own = often[target]
+                often[known] = -1
+                ranks.append(1 + int((often > own).sum()) + int((often == own).sum()) / 2)
+        return {"mrr": float(np.mean(1 / np.array(ranks)))}
+
+
+def base_model(name: str, base: KnowledgeGraph, run: Path) -> Trained:
+    """Open the run, or train it."""
+    if not RunFolder(run).holds("weights.safetensors"):
+        Trainer(base, load_recipe("transa", "softmax", name, BASE), Options(threads=1), RunFolder(run)).fit()
+    return Trained.open(run)
+
+
+def maps(questions: Questions, one: Trained, encoder: TextEncoder, seconds: float) -> dict[str, Any]:
+    """Measure the maps from an encoder's vectors."""
+    begun = time.process_time()
+    vectors = encoder.encode(questions.told)
+    found: dict[str, Any] = {"cpu_seconds_of_vectors": round(seconds + time.process_time() - begun, 1)}
+    ways = {"plain": (False, 0), "weighted": (True, 0), "trained": (True, 6)}
+    for label, (weighted, epochs) in ways.items():
+        begun = time.process_time()
+        mapped = learn_text_map(one, vectors[: questions.old], weighted=weighted, epochs=epochs)
+        spent = time.process_time() - begun
+        model = grown_model(one.model, questions.grown, np.empty((0, 3), np.int32), questions.old)
+        for table, rows in mapped.place(vectors[questions.old :]).items():
+            model.entity[table][questions.old :] = rows.to(model.entity[table])
+        found[label] = {**questions.figures(model), "cpu_seconds": round(spent, 1)}
+        print(label, found[label], flush=True)
+    return found
+
+
+def choose(name: str, base: KnowledgeGraph) -> dict[str, Any]:
+    """Choose the epochs of the joint model on entities that are held out of the base graph once more, by another seed."""
+    questions = Questions(base, hold_out_entities(base, SHARE, SEED + 1))
+    tried = {epochs: joint(name, questions, epochs) for epochs in TRIED}
+    print(tried, flush=True)
+    return {"tried": tried, "epochs": max(tried, key=lambda epochs: tried[epochs]["mrr"])}
+
+
+def joint(name: str, questions: Questions, epochs: int) -> dict[str, Any]:
+    """Train words and relations on the base graph, and place the others by their words."""
+    recipe = load_recipe("transa", "softmax", name, {**JOINT, "epochs": epochs})
+    begun = time.process_time()
+    model = Trainer(questions.base, recipe, Options(threads=1)).fit()
+    spent = time.process_time() - begun
+    begun = time.process_time()
+    grown = extend(Trained(model, questions.base, recipe), texts=NewTexts(questions.texts)).trained
+    placed = time.process_time() - begun
+    return {**questions.figures(grown.model), "cpu_seconds": round(spent, 1), "cpu_seconds_to_place": round(placed, 1)}
+
+
+def main() -> None:
+    started = time.time()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name")
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--encoder", type=Path)
+    parser.add_argument("--maps", action="store_true")
+    parser.add_argument("--joint", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    graph = transa.load(options.name)
+    questions = Questions(graph, hold_out_entities(graph, SHARE, SEED))
+    record = f"benchmark_cold_start_{options.name}"
+    kept = {name: value for name, value in load(record).items() if isinstance(value, dict) and "mrr" in str(value)}
+    figures: dict[str, Any] = {
+        **kept,
+        "entities": len(questions.entities),
+        "unseen": len(questions.entities) - questions.old,
+        "triples": len(questions.all),
+        "sampled": len(questions.sample),
+        "seed": SEED,
+        "settings": {"base": BASE, "joint": JOINT},
+    }
+
+    def keep(label: str, found: dict[str, Any]) -> None:
+        figures[label] = found
+        print(label, found, flush=True)
+        save(record, started, **figures)
+
+    if "frequency" not in figures:
+        keep("frequency", questions.by_frequency())
+    if options.joint:
+        if "chosen" not in figures:
+            keep("chosen", choose(options.name, questions.base))
+        keep("joint", joint(options.name, questions, figures["chosen"]["epochs"]))
+    if options.maps or options.encoder:
+        one = base_model(options.name, questions.base, options.run)
+        if options.maps:
+            begun = time.process_time()
+            words = TfIdf.learn(questions.told[: questions.old])
+            keep("tfidf", maps(questions, one, words, time.process_time() - begun))
+        if options.encoder:
+            keep("encoder", maps(questions, one, SentenceEncoder(options.encoder), 0.0))
+
+
+if __name__ == "__main__":
+    main()
