@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 
 import transa
-from tests.conftest import Result
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.evaluation import link_prediction
@@ -45,14 +43,6 @@ def test_a_run_of_rules_is_opened_and_ranks_as_it_did(run: Path) -> None:
     assert (1 / ours).mean() > 0.6
 
 
-def test_commands_say_what_they_wait_for(command: Callable[..., Result], tmp_path: Path) -> None:
-    result = command("train", "nations", "--model", "rules", "--out", tmp_path / "run")
-    assert "rules are mined from train" in result.err
-    question = ("predict", tmp_path / "run", "--head", "brazil", "--relation", "embassy")
-    assert "first question to this run: learning probabilities" in command(*question).err
-    assert "first question to this run" not in command(*question).err
-
-
 def test_a_question_is_answered_with_the_scores_of_its_side(run: Path) -> None:
     trained = Trained.open(run)
     triples = NATIONS.test[:20]
@@ -70,14 +60,24 @@ def test_a_question_is_answered_with_the_scores_of_its_side(run: Path) -> None:
 
 def test_commands_work_on_a_run_of_rules(run: Path, command) -> None:
     head, relation, tail = (NATIONS.named("test").to_pylist()[0][key] for key in ("head", "relation", "tail"))
-    for options in (["evaluate", str(run)], ["predict", str(run), "--head", head, "--relation", relation]):
+    (run / "calibration.json").unlink(missing_ok=True)
+    question = ("predict", str(run), "--head", head, "--relation", relation)
+    for options, first in ((("evaluate", str(run), "--no-rules"), False), (question, True), (question, False)):
         done = command(*options)
         assert done.code == 0, done.err
+        assert ("first question to this run: learning probabilities" in done.err) == first
     explained = command("explain", str(run), head, relation, tail)
     assert explained.code == 0, explained.err
     for options in (["neighbours", str(run), head], ["export", str(run), "--to", str(run.parent / "vectors.npz")]):
         refused = command(*options)
         assert (refused.code, "no vectors" in refused.err) == (2, True), refused.err
+
+
+def test_training_says_that_rules_are_mined(command, tmp_path: Path) -> None:
+    TALKING.save(tmp_path / "graph")
+    done = command("train", tmp_path / "graph", "--model", "rules", "--out", tmp_path / "run")
+    assert done.code == 0, done.err
+    assert "rules are mined from train" in done.err
 
 
 def test_rules_are_listed_and_written(command, tmp_path: Path) -> None:

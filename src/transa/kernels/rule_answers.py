@@ -111,8 +111,8 @@ def count_answers(
 def firing(index: RuleIndex, tables: RuleTables, given: int, step: int, end: int) -> npt.NDArray[Any]:
     """Return the rules that speak for an answer, the strongest first, as rows of (kind, place).
 
-    Of kind 0 are chains, with their place in `chain_steps`; of kind 1, rules that conclude the constant `end`, with their place in
-    `body_answers`; of kind 2, those that conclude the constant `given`, with their place in `answer_bodies`.
+    Of kind 0 are chains, with their place in `chain_steps`; of kind 2, rules that conclude the constant `given` or `end`, with their
+    place in `answer_bodies`.
     """
     found: npt.NDArray[Any] = _firing(index, tables, given, step, end)
     return found
@@ -142,41 +142,27 @@ def _note(y, rule, weight, tables, place, latest, found, size, value, hits):
 def _walk(index, tables, x, rule, number, only, place, latest, found, size, value, hits):
     """Follow a chain from x and note all it reaches, or only one entity; return how many answers there are."""
     steps, weight = tables.chain_steps[rule], tables.chain_weights[rule]
-    row1 = row_of(index, x, steps[0])
-    for at1 in range(index.starts[row1], index.starts[row1 + 1]):
-        z1 = index.ends[at1]
-        if steps[1] < 0:
-            if only < 0 or z1 == only:
-                size = _note(z1, number, weight, tables, place, latest, found, size, value, hits)
+    first = row_of(index, x, steps[0])
+    start, stop = index.starts[first], index.starts[first + 1]
+    for at1 in range(start, stop if steps[1] >= 0 else start + 1):
+        second = first if steps[1] < 0 else row_of(index, index.ends[at1], steps[1])
+        if second < 0:
             continue
-        row2 = row_of(index, z1, steps[1])
-        if row2 < 0:
-            continue
-        start2, stop2 = index.starts[row2], index.starts[row2 + 1]
-        if only >= 0 and steps[2] < 0:
-            at2 = find(index.ends, start2, stop2, only)
-            if at2 < stop2 and index.ends[at2] == only:  # once is enough
-                return _note(only, number, weight, tables, place, latest, found, size, value, hits)
-            continue
-        for at2 in range(start2, stop2):
-            z2 = index.ends[at2]
-            if z2 == x:
+        before = index.ends[at1] if steps[2] >= 0 else x
+        start2, stop2 = index.starts[second], index.starts[second + 1]
+        for at2 in range(start2, stop2 if steps[2] >= 0 else start2 + 1):
+            last = second
+            if steps[2] >= 0:
+                last = -1 if index.ends[at2] == x else row_of(index, index.ends[at2], steps[2])
+            if last < 0:
                 continue
-            if steps[2] < 0:
-                size = _note(z2, number, weight, tables, place, latest, found, size, value, hits)
-                continue
-            row3 = row_of(index, z2, steps[2])
-            if row3 < 0:
-                continue
-            start3, stop3 = index.starts[row3], index.starts[row3 + 1]
-            if only >= 0:
-                at3 = find(index.ends, start3, stop3, only)
-                if only != z1 and at3 < stop3 and index.ends[at3] == only:
-                    return _note(only, number, weight, tables, place, latest, found, size, value, hits)
-                continue
-            for at3 in range(start3, stop3):
-                y = index.ends[at3]
-                if y != x and y != z1:
+            at, end = index.starts[last], index.starts[last + 1]
+            if only >= 0:  # it stands at one place, if anywhere
+                at = find(index.ends, at, end, only)
+                end = at + (at < end and index.ends[at] == only)
+            for place3 in range(at, end):
+                y = index.ends[place3]
+                if y != x and y != before:
                     size = _note(y, number, weight, tables, place, latest, found, size, value, hits)
     return size
 
@@ -199,7 +185,10 @@ def _answer(index, tables, x, step, only, place, latest, found, value, hits):
     if only == x:  # no rule concludes that
         return size
     weights, kinds, places = fired(index, tables, x, step, only)
+    enough = LEVELS if tables.maximum else tables.strongest
     for number in range(len(weights)):
+        if only >= 0 and size and 0 < enough <= hits[0]:  # weaker rules change nothing
+            break
         weight, rule = weights[number], places[number]
         if kinds[number] == 0:
             size = _walk(index, tables, x, rule, number, only, place, latest, found, size, value, hits)

@@ -23,7 +23,9 @@ def _has(index, x, body):
 def fired(index, tables, x, step, only):
     """Return the rules that may say something about a question, or about one answer to it, by falling weight.
 
-    They are (weights, kinds, places); `firing` says which kinds there are.
+    They are (weights, kinds, places). Of kind 0 are chains, with their place in `chain_steps`; of kind 1, rules that conclude a
+    constant, with their place in `body_answers`; of kind 2, those that conclude the constant x or the one answer, with their place
+    in `answer_bodies`.
     """
     rows, relations = len(index.owners), index.relations
     answer = row_of(index, x, step)
@@ -38,13 +40,17 @@ def fired(index, tables, x, step, only):
             if row_of(index, only, opposite(last, relations)) < 0:
                 continue
         weights, kinds, places, size = _added(weights, kinds, places, size, tables.chain_weights[rule], 0, rule)
-    if answer >= 0:
-        for rule in range(tables.answer_first[answer], tables.answer_first[answer + 1]):
-            if only < 0 or _has(index, only, tables.answer_bodies[rule]):
-                weights, kinds, places, size = _added(
-                    weights, kinds, places, size, tables.answer_weights[rule], 2, rule
-                )
-    end = index.first[x + 1] if len(tables.body_steps) else index.first[x]  # without such rules, none is looked for
+    for side in range(
+        2 if only >= 0 else 1
+    ):  # rules that conclude the constant x, and those that conclude the one answer
+        row, other = (answer, only) if side == 0 else (row_of(index, only, opposite(step, relations)), x)
+        if row >= 0:
+            for rule in range(tables.answer_first[row], tables.answer_first[row + 1]):
+                if only < 0 or _has(index, other, tables.answer_bodies[rule]):
+                    weight = tables.answer_weights[rule]
+                    weights, kinds, places, size = _added(weights, kinds, places, size, weight, 2, rule)
+    # those that conclude any other constant are found by their bodies, if there are any
+    end = index.first[x + 1] if only < 0 and len(tables.body_steps) else index.first[x]
     for row in range(index.first[x], end):
         start, stop = index.starts[row], index.starts[row + 1]
         for at in range(start - 1, stop):
@@ -58,10 +64,8 @@ def fired(index, tables, x, step, only):
                 else:
                     high = middle
             while low < last and tables.body_steps[low] == step:
-                if only < 0 or index.owners[tables.body_answers[low]] == only:
-                    weights, kinds, places, size = _added(
-                        weights, kinds, places, size, tables.body_weights[low], 1, low
-                    )
+                weight = tables.body_weights[low]
+                weights, kinds, places, size = _added(weights, kinds, places, size, weight, 1, low)
                 low += 1
     order = np.argsort(-weights[:size], kind="mergesort")
     return weights[order], kinds[order], places[order]

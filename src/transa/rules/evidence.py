@@ -102,8 +102,8 @@ class Evidence:
     def speaking(self, head: int, relation: int, tail: int) -> npt.NDArray[np.int64]:
         """Return the rules that speak for a triple, by their place in `rules`, the strongest first."""
         found = firing(self.index, self.tables, head, relation, tail)
-        chains, by_answer, by_body = self._places
-        places = [(chains, by_body, by_answer)[kind][place] for kind, place in found.tolist()]
+        chains, by_answer = self._places
+        places = [(by_answer if kind else chains)[place] for kind, place in found.tolist()]
         return np.array(places, np.int64)
 
     # ------------------------------------------------------------------ as kernels see it
@@ -119,12 +119,12 @@ class Evidence:
         return self._every[0]._replace(strongest=self.strongest, maximum=self.aggregation == "maximum")
 
     @property
-    def _places(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The rule of each entry of the tables: of chains, of constants by row, of constants by body."""
+    def _places(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The rule of each entry of the tables: of chains, and of constants by row."""
         return self._every[1]
 
     @cached_property
-    def _every(self) -> tuple[RuleTables, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    def _every(self) -> tuple[RuleTables, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
         rules, index, size = self.rules, self.index, 2 * self.num_relations
         weights = -np.log1p(-np.minimum(rules.confidence, 0.9999))
         chains = np.flatnonzero(rules.constant < 0)
@@ -160,7 +160,7 @@ class Evidence:
             0,
             True,
         )
-        return tables, (chain_places, constants[by_row], constants[by_body])
+        return tables, (chain_places, constants[by_row])
 
     def _rows(self, entities: npt.NDArray[np.int64], steps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the row of each entity and step, or -1 if it reaches nothing."""
