@@ -124,13 +124,13 @@ def in_conflict(found: Ranked, rules: Constraints) -> npt.NDArray[np.bool_]:
     return rows & np.isin(questions, several[times > 1])
 
 
-def measure(name: str, seed: int, runs: Path | None) -> dict[str, Any]:
+def measure(name: str, seed: int, runs: Path | None, before: dict[str, Any]) -> dict[str, Any]:
     clean = graph_of(name)
     graph, wrong = noisy(clean, seed)
     opened = runs is not None and (runs / f"{name}_{seed}").exists()
     begun = time.perf_counter()
     trained = trained_on(name, graph, seed, runs)
-    training = None if opened else round(time.perf_counter() - begun, 1)
+    training = before.get("training", {}).get("seconds") if opened else round(time.perf_counter() - begun, 1)
     entities, relations = len(graph.entities), len(graph.relations)
 
     def keys(triples: Triples) -> npt.NDArray[np.int64]:
@@ -194,7 +194,7 @@ def main() -> None:
     record = "benchmark_auditing" if seed == 0 else f"benchmark_auditing_seed{seed}"
     kept = {name: found for name, found in load(record).items() if name in TRAINING}
     for name in [name for name in given if name in TRAINING] or list(TRAINING):
-        kept[name] = measure(name, seed, runs)
+        kept[name] = measure(name, seed, runs, kept.get(name, {}))
         for label, found in kept[name].items():
             print(name, label, found, flush=True)
         print(save(record, started, shares=SHARES, of_functional=OF_FUNCTIONAL, seed=seed, **kept), flush=True)

@@ -4,8 +4,10 @@
 
 The model and its probabilities never see test: the graph they get has none. Questions are drawn from all that train and valid answer
 (both sides), and from those about entities most of whose like have the relation but that have no known answer. An answer is true
-if test holds it. The error is the mean of |mean probability - share of true answers| over ten bins of equally many answers. "Before"
-is the probability of a balanced set: thresholds and isotonic calibration of triples of valid and as many false ones.
+if test holds it. The probabilities speak of as many missing facts as valid holds; where test holds more, facts are taken out of it at
+random until it holds as many, and `whole_test` has the figures with all of them. The error is the mean of |mean probability - share of
+true answers| over ten bins of equally many answers; `by_chance` is what it would be if every probability were right. "Before" is the
+probability of a balanced set: thresholds and isotonic calibration of triples of valid and as many false ones.
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ import numpy.typing as npt
 from record import load, save
 
 import transa
-from transa.data import KnowledgeGraph
+from transa.data import KnowledgeGraph, KnownFacts
 from transa.evaluation import classify
 from transa.inference import Question, Trained, answer, discover
 from transa.training import Trainer, load_recipe
 
 #: Epochs of the quick trainings; recipe modern, no validation.
 EPOCHS = {"umls": 100, "fb15k-237": 20, "nell186": 30, "functional": 60}
-QUESTIONS, DISCOVERIES, BINS = 2000, 1000, 10
+QUESTIONS, DISCOVERIES, BINS, DRAWS = 2000, 1000, 10, 50
 TITLES = {"umls": "UMLS", "fb15k-237": "FB15k-237", "nell186": "NELL186", "functional": "generated, functional"}
 
 
@@ -56,17 +58,25 @@ def graph_of(name: str) -> KnowledgeGraph:
     return transa.load(Path(os.environ["TRANSA_DATA"], "NELL186") if name == "nell186" else name)
 
 
-def error(chances: npt.NDArray[Any], true: npt.NDArray[Any]) -> dict[str, Any]:
+def binned(chances: npt.NDArray[Any], true: npt.NDArray[Any]) -> tuple[float, list[tuple[float, float, int]]]:
     """Return the expected calibration error over bins of equal mass, and the bins."""
     parts = [part for part in np.array_split(np.argsort(chances, kind="stable"), BINS) if len(part)]
     bins = [(float(chances[part].mean()), float(true[part].mean()), len(part)) for part in parts]
-    ece = sum(abs(said - found) * size for said, found, size in bins) / max(len(true), 1)
+    return sum(abs(said - found) * size for said, found, size in bins) / max(len(true), 1), bins
+
+
+def error(chances: npt.NDArray[Any], true: npt.NDArray[Any]) -> dict[str, Any]:
+    """Return how far probabilities are from what is true, and how far they would be by chance if all were right."""
+    ece, bins = binned(chances, true)
+    random = np.random.default_rng(0)
+    by_chance = [binned(chances, random.random(len(chances)) < chances)[0] for _ in range(DRAWS)]
     return {
         "answers": len(true),
         "true": int(true.sum()),
         "mean_probability": float(chances.mean()) if len(true) else None,
         "share_true": float(true.mean()) if len(true) else None,
         "ece": ece,
+        "by_chance": float(np.mean(by_chance)),
         "brier": float(((chances - true) ** 2).mean()) if len(true) else None,
         "bins": bins,
     }
@@ -105,7 +115,9 @@ def measure(name: str) -> dict[str, Any]:
     trained.confidence  # noqa: B018
     fitting = time.perf_counter() - begun
     balanced = classify(model, graph, "valid", calibration="isotonic")
-    hidden = whole.known("test")
+    positive = whole.positives("test")
+    fewer = np.random.default_rng(2).permutation(len(positive))[: len(whole.positives("valid"))]
+    hidden, every = KnownFacts(positive[fewer], len(whole.entities), len(whole.relations)), whole.known("test")
 
     def judged(triples: npt.NDArray[Any], chances: list[float | None], relations: bool = False) -> dict[str, Any]:
         rows = np.array([chance is not None for chance in chances], bool)
@@ -115,6 +127,7 @@ def measure(name: str) -> dict[str, Any]:
         thresholds = np.array([balanced.thresholds.get(int(r), balanced.global_threshold) for r in some[:, 1]])
         before = balanced.calibrator.probability(thresholds - trained.scores(some))  # type: ignore[union-attr]
         found = {"before": error(before, true), "after": error(after, true)}
+        found["whole_test"] = {**error(after, every.contains(some)), "bins": None}
         if relations:
             found["relations"] = {
                 whole.relations[relation]: {
@@ -184,6 +197,7 @@ def main() -> None:
             before, after = (kept[name][key][when] for when in ("before", "after"))
             print(
                 f"{name} {key}: {after['answers']} answers, true {after['share_true']}; ECE {before['ece']:.3f} -> {after['ece']:.3f}"
+                f" (by chance {after['by_chance']:.3f})"
             )
         print(save("benchmark_calibration", started, **kept))
     if drawn is not None:

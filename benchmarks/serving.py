@@ -11,6 +11,9 @@ One at a time: one client that waits for each answer. Not joined: all clients, w
 asked. An answer must be the one that `transa predict` gives: the same entities, scores to 9 digits, probabilities to 4. (These rest on
 single-precision products, which round differently in larger batches.)
 
+Beside the throughput stands the time of processors that the server uses for a question, which other work on the machine does not
+change.
+
 Then all clients ask for some minutes. Statuses other than 200, 429 and 503 are errors. Memory, as the server tells it, is flat if its
 median in the last quarter is at most 5 % and 16 MB above that in the second; the first is warm-up.
 """
@@ -28,10 +31,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 from ranking import DIM, EPOCHS, MODELS
 from record import save
 
@@ -43,7 +48,19 @@ TOP, QUESTIONS, COMPARED = 10, 2_000, 200
 #: What memory may grow by: a share, and bytes beside it.
 SHARE, BYTES = 0.05, 16_000_000
 
-Address = tuple[str, int]
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens, and the number of its process."""
+
+    host: str
+    port: int
+    process: int
+
+    def processor_seconds(self) -> float:
+        """How long the server has used a processor."""
+        used = psutil.Process(self.process).cpu_times()
+        return float(used.user + used.system)
 
 
 def serve(run: Path, joined: int) -> None:
@@ -63,7 +80,7 @@ def server(run: Path, joined: int) -> Iterator[Address]:
         assert process.stdout is not None
         host, port = process.stdout.readline().strip().removeprefix("http://").rstrip("/").split(":")
         try:
-            yield host, int(port)
+            yield Address(host, int(port), process.pid)
         finally:
             process.terminate()
 
@@ -94,7 +111,7 @@ class Client:
         self.address = address
 
     async def open(self) -> None:
-        self.reader, self.writer = await asyncio.open_connection(*self.address)
+        self.reader, self.writer = await asyncio.open_connection(self.address.host, self.address.port)
 
     async def ask(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
         head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -143,7 +160,7 @@ class Load:
         client.close()
 
     async def run(self, clients: int, seconds: float) -> dict[str, Any]:
-        before = await self.counts()
+        before, used = await self.counts(), self.address.processor_seconds()
         started = time.perf_counter()
         until = started + seconds
         await asyncio.gather(self.watch(until), *(self.client(number, until) for number in range(clients)))
@@ -159,6 +176,7 @@ class Load:
             "p99_milliseconds": 1000 * float(np.percentile(self.times, 99)),
             "statuses": dict(self.statuses),
             "questions_in_a_pass": asked / max(passes, 1),
+            "processor_milliseconds": 1000 * (self.address.processor_seconds() - used) / max(served, 1),
         }
 
     async def counts(self) -> tuple[float, float]:
@@ -242,7 +260,7 @@ def main() -> None:
         turns: dict[str, list[dict[str, Any]]] = {name: [] for name in modes}
         with server(run, 1) as alone, server(run, asked.joined) as joined:
             ready = [wait_until_ready(alone), wait_until_ready(joined)]
-            parts = [every[at : at + 500] for at in range(0, QUESTIONS, 500)]
+            parts = [every[at : at + 50] for at in range(0, QUESTIONS, 50)]
             many = [json.dumps({"questions": list(map(vars, part)), "top": TOP}).encode() for part in parts]
             for address in (alone, joined):
                 asyncio.run(warm_up(address, many))
@@ -266,8 +284,10 @@ def main() -> None:
         }
     speed = {name: statistics.median(each["per_second"] for each in turns[name]) for name in modes}
     ratios = {name: speed["joined"] / speed[name] for name in ("one at a time", "not joined")}
+    work = {name: statistics.median(each["processor_milliseconds"] for each in turns[name]) for name in modes}
     print(speed, ratios, minutes)
     figures = {"dim": DIM, "epochs": EPOCHS, "ready_seconds": ready, "per_second": speed, "joined_over": ratios}
+    figures |= {"processor_milliseconds": work, "work_saved": work["not joined"] / work["joined"]}
     print(save("benchmark_serving", started, **figures, turns=turns, minutes=minutes))
     assert minutes["errors"] == 0 and minutes["memory_flat"]
 

@@ -68,7 +68,7 @@ def test_the_tables_have_popularity_beside_the_model(command: Command, run: Path
 def test_rules_alone_stand_beside_the_model(command: Command, run: Path) -> None:
     report = json.loads(command("evaluate", run, "--json").out)
     shown = command("evaluate", run).out
-    rules = report["rules"]
+    rules = report["rules_alone"]
     assert (rules["forms"], rules["complete"]) == ("all", True)
     (line,) = [line for line in shown.splitlines() if line.replace("│", " ").split()[:2] == ["both", "rules"]]
     assert f"{rules['both']['filtered']['mrr']:.3f}" in line
@@ -78,7 +78,7 @@ def test_rules_alone_stand_beside_the_model(command: Command, run: Path) -> None
         assert f"{some['share']:.1%}" in shown and f"{some['both']['filtered']['mrr']:.3f}" in shown
     mean = sum(some["n"] * some["both"]["filtered"]["mrr"] for some in rules["reached"].values()) / 661
     assert mean == pytest.approx(report["both"]["filtered"]["mrr"])
-    assert json.loads(command("evaluate", run, "--no-rules", "--json").out)["rules"] is None
+    assert json.loads(command("evaluate", run, "--no-rules", "--json").out)["rules_alone"] is None
     assert "mined from train" not in command("evaluate", run, "--no-rules").out
 
 

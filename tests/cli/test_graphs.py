@@ -586,16 +586,16 @@ def test_stats_tell_what_rules_reach(command, tmp_path: Path) -> None:
     lone = ("p1", "owns", "q2")
     graph = KnowledgeGraph.from_triples(twins[:-3], [lone], [twins[-3], lone])
     graph.save(tmp_path / "graph")
-    found = json.loads(command("stats", tmp_path / "graph", "--json").out)["rules"]
+    found = json.loads(command("stats", tmp_path / "graph", "--json").out)["reached_by_rules"]
     assert (found["forms"], found["complete"]) == ("all", True)
     assert found["reached"]["test"] == {"one_atom": 1, "other": 0, "none": 1}
     assert found["reached"]["valid"] == {"one_atom": 0, "other": 0, "none": 1}
     shown = command("stats", tmp_path / "graph").out
     (line,) = [line.replace("│", " ").split() for line in shown.splitlines() if "a rule of one atom" in line]
     assert line[-4:] == ["0", "0.0%", "1", "50.0%"]
-    assert json.loads(command("stats", tmp_path / "graph", "--no-rules", "--json").out)["rules"] is None
+    assert json.loads(command("stats", tmp_path / "graph", "--no-rules", "--json").out)["reached_by_rules"] is None
     single = KnowledgeGraph.from_triples(twins).save(tmp_path / "single")
-    assert json.loads(command("stats", single, "--json").out)["rules"] is None  # nothing to reach
+    assert json.loads(command("stats", single, "--json").out)["reached_by_rules"] is None  # nothing to reach
 
 
 # ---------------------------------------------------------------------- JSON

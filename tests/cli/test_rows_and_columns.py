@@ -36,6 +36,7 @@ def test_claims_with_unknown_names_are_skipped_on_request_and_listed(command, ru
     claims = written(tmp_path / "claims.csv", CLAIMS)
     refused = command("check", run, claims)
     assert refused.code == 2 and f"{claims}, line 3: unknown entity 'Zoe'" in refused.err
+    assert "--skip-unknown leaves out such rows" in refused.err
     found = command("check", run, claims, "--skip-unknown", "--json")
     report = json.loads(found.out)
     assert [row["tail"] for row in report["triples"]] == ["e1", "e6"]

@@ -50,7 +50,7 @@ def test_figures_are_split_by_what_reaches_a_triple() -> None:
     graph = some_graph(0)
     found = evaluate(build("transe", 10, 4, 2).initialise(0), graph, rules=True)
     assert found.rules_alone is not None
-    report = found.report()["rules"]
+    report = found.report()["rules_alone"]
     rules = transa.Rules(aggregation="maximum").fit(graph)
     ranks = rules.evaluate().ranks()
     assert report["both"]["filtered"]["mrr"] == pytest.approx(float((1 / ranks).mean()))
@@ -60,7 +60,7 @@ def test_figures_are_split_by_what_reaches_a_triple() -> None:
         rows = groups == name
         assert some["n"] == rows.sum() > 0
         assert some["tail"]["filtered"]["mr"] == pytest.approx(float(found.ranks()[rows, 1].mean()))
-        assert some["rules"]["head"]["filtered"]["mr"] == pytest.approx(float(ranks[rows, 0].mean()))
+        assert some["rules_alone"]["head"]["filtered"]["mr"] == pytest.approx(float(ranks[rows, 0].mean()))
 
 
 def test_rules_are_mined_only_if_they_are_wanted() -> None:
@@ -68,7 +68,7 @@ def test_rules_are_mined_only_if_they_are_wanted() -> None:
     model = build("transe", 10, 4, 2).initialise(0)
     found = evaluate(model, graph)
     assert found.rules_alone is None
-    assert found.report()["rules"] is None
+    assert found.report()["rules_alone"] is None
     bare = KnowledgeGraph.from_ids([], [], graph.test, entities=10, relations=4)
     with pytest.raises(InputError, match="no training triples"):
         evaluate(model, bare, rules=True).report()

@@ -15,6 +15,8 @@ from transa.errors import InputError
 from transa.inference import Trained, audit, check, complete, discover
 from transa.inference.claims import claims_of
 from transa.inference.consistent import Rival
+from transa.inference.plausibility import said_by_rules
+from transa.rules import Evidence, Mining, mine
 
 NEXT, FAR = 0, 1
 LAWS = Constraints({NEXT: 1.0, FAR: 1.0}, {NEXT: 1.0, FAR: 1.0})
@@ -126,6 +128,23 @@ def test_without_constraints_the_least_probable_come_first_with_the_better_answe
     doubts = [each.doubt for each in found]
     assert doubts == sorted(doubts, reverse=True) and len(found) == len(right()) + 1
     assert {each.relation for each in audit(one, Constraints(), relations=["far"])} == {"far"}
+
+
+def test_rules_speak_for_facts_that_follow_from_others_and_no_fact_for_itself() -> None:
+    lives = [(f"p{i}", "lives in", f"town{i % 4}") for i in range(12)]
+    speaks = [(f"town{i}", "speaks", f"language{i}") for i in range(4)]
+    talks = [(f"p{i}", "talks", f"language{i % 4}") for i in range(11)]
+    graph = KnowledgeGraph.from_triples([*lives, *speaks, *talks, ("p11", "talks", "language0")])  # p11 lives in town3
+    said = said_by_rules(graph, graph.train[-12:])
+    assert said[:-1].min() > 2 * said[-1]
+    # two likes that repeat two loves: for each, one other case speaks, which the discount makes little of
+    pair = KnowledgeGraph.from_triples(
+        [(f"{a}{i}", r, f"{b}{i}") for i in range(2) for a, r, b in (("x", "likes", "y"), ("x", "loves", "y"))]
+    )
+    rules = mine(pair, Mining(constants=False, length=1)).rules
+    alone = Evidence(rules.less_one_case(), pair.train, len(pair.entities), len(pair.relations))
+    assert rules.support.tolist() == [2, 2]
+    assert -np.expm1(-alone.of(pair.train)) == pytest.approx(1 / (1 + 5), abs=1e-3)
 
 
 def test_a_fact_that_needs_one_that_the_graph_denies_is_accused() -> None:

@@ -15,7 +15,7 @@ from transa.data import KnowledgeGraph
 from transa.data.graph import Triples
 from transa.evaluation.calibration import best_calibrator
 from transa.evaluation.logistic import Logistic
-from transa.inference import Question, Trained, answer, check, discover, explain, extend
+from transa.inference import Question, Trained, answer, check, discover, explain, extend, held_out_questions
 from transa.inference.answer_counts import AnswerCounts
 from transa.inference.trained import FALSE
 from transa.models import build
@@ -232,3 +232,33 @@ def test_few_labels_that_a_threshold_separates_take_the_smooth_curve() -> None:
     many = np.linspace(-1, 1, 4000)
     steps = np.where(np.random.default_rng(0).random(4000) < np.where(np.abs(many) < 0.5, 0.5, many > 0), 1, -1)
     assert best_calibrator(many, steps).method == "isotonic"
+
+
+def likes(people: int = 400, topics: int = 40) -> tuple[Trained, Triples]:
+    """People and topics on a line: who stands near a topic mostly likes it. A model that knows where, and facts beyond the graph."""
+    random = np.random.default_rng(0)
+    at = random.uniform(0, topics, people)
+    distance = np.abs(at[:, None] - np.arange(topics))
+    head, topic = np.nonzero(random.random(distance.shape) < 1 / (1 + np.exp(2 * (distance - 4))))
+    rows = np.stack([head, np.zeros(len(head), int), people + topic], 1)[random.permutation(len(head))].astype(np.int32)
+    half, quarter = len(rows) // 2, len(rows) // 4
+    size = people + topics
+    graph = KnowledgeGraph.from_ids(rows[:half], rows[half : half + quarter], entities=size, relations=["likes"])
+    model = build("transe", size, 1, 2, norm=2).initialise(0)
+    model.entity["vector"] = torch.from_numpy(
+        np.stack([np.concatenate([at, np.arange(topics)]), [0.0] * people + [50.0] * topics], 1).astype(np.float32)
+    )
+    model.relation["vector"] = torch.tensor([[0.0, 50.0]])
+    return Trained(model, graph, RECIPE), rows[half + quarter : half + 2 * quarter]
+
+
+def test_the_most_probable_of_all_answers_are_as_often_true_as_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    for bound in ("MOST", "LEAST"):
+        monkeypatch.setattr(held_out_questions, bound, 10)  # as if there were many more questions than are drawn
+    one, hidden = likes()
+    found = discover(one, top=500)
+    truth = set(map(tuple, hidden.tolist()))
+    true = [(one.entities.id(e.head), 0, one.entities.id(e.tail)) in truth for e in found]
+    said = np.array([each.probability for each in found])
+    for part in np.split(np.arange(500), 5):
+        assert abs(said[part].mean() - np.mean([true[row] for row in part])) < 0.1

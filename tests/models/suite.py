@@ -172,7 +172,7 @@ class ModelSuite:
     # ------------------------------------------------------------------ training
 
     def test_a_run_is_kept_and_taken_up_with_the_same_bits(self, tmp_path) -> None:
-        recipe = self.recipe(epochs=4, validate_every=2, **self.started())
+        recipe = self.recipe(epochs=4, validate_every=2, precision="float32", **self.started())
         graph = KnowledgeGraph.from_ids(TOY.train, TOY.train[:3], entities=TOY.entities, relations=TOY.relations)
         options = Options(checkpoint_epochs=2)
         whole = Trainer(graph, recipe, options, RunFolder(tmp_path / "whole")).fit()

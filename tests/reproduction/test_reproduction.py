@@ -145,12 +145,12 @@ def test_a_changed_default_is_another_run_and_leaves_old_records_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cell = plan_table("table2", ["transe:paper"], ["umls"], TINY).cells[0]
-    before = replace(cell, settings=cell.settings.model_copy(update={"patience": 3}))
-    monkeypatch.setitem(FIRST, "patience", 3)  # the default of then; today's is another
-    assert cell.settings.patience == 0
+    before = replace(cell, settings=cell.settings.model_copy(update={"validate_sample": 500}))
+    monkeypatch.setitem(FIRST, "validate_sample", 500)  # the default of then; today's is another
+    assert cell.settings.validate_sample == 1000
     old = Results(tmp_path).add(before, "a", link_prediction={"which": "old"})
     record = json.loads(old.read_text("utf-8"))
-    del record["recipe"]["patience"]  # made before there was such a setting
+    del record["recipe"]["validate_sample"]  # made before there was such a setting
     old = old.rename(tmp_path / "a name of its own.json")
     old.write_text(json.dumps(record), "utf-8")
     results = Results(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import transa
+from tests.conftest import Result
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.evaluation import link_prediction
@@ -41,6 +43,14 @@ def test_a_run_of_rules_is_opened_and_ranks_as_it_did(run: Path) -> None:
     ours, theirs = (link_prediction(model, NATIONS.test, NATIONS.known()).ranks() for model in (first, opened.model))
     assert np.array_equal(ours, theirs)
     assert (1 / ours).mean() > 0.6
+
+
+def test_commands_say_what_they_wait_for(command: Callable[..., Result], tmp_path: Path) -> None:
+    result = command("train", "nations", "--model", "rules", "--out", tmp_path / "run")
+    assert "rules are mined from train" in result.err
+    question = ("predict", tmp_path / "run", "--head", "brazil", "--relation", "embassy")
+    assert "first question to this run: learning probabilities" in command(*question).err
+    assert "first question to this run" not in command(*question).err
 
 
 def test_a_question_is_answered_with_the_scores_of_its_side(run: Path) -> None:

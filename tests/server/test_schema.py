@@ -12,7 +12,7 @@ import pytest
 
 from reliability.api import count_cases
 
-CASES = 6
+CASES = 4
 
 
 @pytest.mark.slow

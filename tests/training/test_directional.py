@@ -34,7 +34,7 @@ MODELS = {
 
 
 def fitted(graph: transa.KnowledgeGraph, **values: object) -> Model:
-    return Trainer(graph, settings(epochs=3, **values)).fit()
+    return Trainer(graph, settings(epochs=3, precision="float32", **values)).fit()
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -63,7 +63,7 @@ def test_a_directional_model_is_a_plain_one_of_the_graph_with_inverses(name: str
 @pytest.mark.parametrize("engine", ["numba", "torch"])
 @pytest.mark.parametrize("name", ["transe", "transa-signed", "transa-full"])
 def test_a_run_is_kept_and_taken_up_with_the_same_bits(name: str, engine: str, tmp_path) -> None:
-    recipe = settings(epochs=4, validate_every=2, directional=True, **MODELS[name])
+    recipe = settings(epochs=4, validate_every=2, directional=True, precision="float32", **MODELS[name])
     options = Options(engine=engine, checkpoint_epochs=2)  # type: ignore[arg-type]
     whole = Trainer(NATIONS, recipe, options).fit()
 
@@ -91,7 +91,7 @@ def test_both_engines_give_the_same_parameters(name: str, how: dict[str, object]
 
 def test_both_directions_of_every_relation_in_train_are_learned() -> None:
     model = fitted(NATIONS, model="transe", directional=True)
-    start = Trainer(NATIONS, settings(model="transe", directional=True)).model
+    start = Trainer(NATIONS, settings(model="transe", directional=True, precision="float32")).model
     moved = (model.relation.vector != start.relation.vector).any(1).reshape(2, -1)
     trained = np.isin(np.arange(55), NATIONS.train[:, 1])
     assert moved[0].tolist() == moved[1].tolist() == trained.tolist()

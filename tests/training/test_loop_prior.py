@@ -67,7 +67,9 @@ def test_a_limit_that_is_no_share_is_an_error(value: object) -> None:
 
 @pytest.mark.parametrize("engine", ["numba", "torch"])
 def test_an_interrupted_run_ends_with_the_same_bits_and_the_same_prior(tmp_path: Path, engine: str) -> None:
-    recipe = settings(model="transe", epochs=4, validate_every=1, validate_sample=20, loop_limit=0.01)
+    recipe = settings(
+        model="transe", epochs=4, validate_every=1, validate_sample=20, loop_limit=0.01, precision="float32"
+    )
     options = Options(engine=engine, checkpoint_epochs=1)  # type: ignore[arg-type]
     whole = Trainer(UMLS, recipe, options, RunFolder(tmp_path / "whole")).fit()
     assert whole.loop_free is not None and whole.loop_free.any() and not whole.loop_free.all()
@@ -87,7 +89,7 @@ def test_an_interrupted_run_ends_with_the_same_bits_and_the_same_prior(tmp_path:
 
 def test_a_directional_model_has_one_prior_for_both_directions(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
-    recipe = settings(model="transe", epochs=1, loop_limit=0.01, directional=True)
+    recipe = settings(model="transe", epochs=1, loop_limit=0.01, directional=True, precision="float32")
     trained = Trainer(UMLS, recipe, None, folder).fit()
     kept = folder.model()
     assert trained.loop_free is not None and len(trained.loop_free) == len(UMLS.relations) == kept.graph_relations
@@ -98,7 +100,9 @@ def test_a_directional_model_has_one_prior_for_both_directions(tmp_path: Path) -
 
 
 def test_validation_uses_the_prior() -> None:
-    recipe = settings(model="transe", epochs=1, validate_every=1, validate_sample=200, loop_limit=0.01)
+    recipe = settings(
+        model="transe", epochs=1, validate_every=1, validate_sample=200, loop_limit=0.01, precision="float32"
+    )
     trainer = Trainer(UMLS, recipe)
     assert trainer.validation is not None
     with_prior = trainer.validation.score(trainer.model)
@@ -108,7 +112,7 @@ def test_validation_uses_the_prior() -> None:
 
 def test_a_run_without_the_table_loads_with_the_prior_off(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
-    Trainer(UMLS, settings(model="transe", epochs=1, loop_limit=0.01), None, folder).fit()
+    Trainer(UMLS, settings(model="transe", epochs=1, loop_limit=0.01, precision="float32"), None, folder).fit()
     tensors, _ = folder.read_tensors("weights.safetensors")
     assert tensors.pop("relation.loop_free").dtype == torch.bool
     folder.write_tensors("weights.safetensors", tensors)

@@ -23,9 +23,9 @@ from transa.cli.output import (
 )
 from transa.readable import counted
 
-#: The column of the baseline's MRR.
+#: What tables call the baseline by popularity, and its MRR.
 POPULAR = "popular"
-#: That of rules alone.
+#: The same for rules alone.
 RULES = "rules"
 
 
@@ -171,7 +171,7 @@ def _show(report: dict[str, Any], names: dict[str, str], places: tuple[int, ...]
             for side in ("both", "head", "tail")
             for kind in ("raw", "filtered")
         ]
-        for label, baseline in (("popular", found.get("popularity")), ("rules", found.get("rules"))):
+        for label, baseline in ((POPULAR, found.get("popularity")), (RULES, found.get("rules_alone"))):
             rows += [
                 (side, label, *line(baseline[side]["filtered"], "median", "amri"))
                 for side in ("both", "head", "tail")
@@ -182,7 +182,7 @@ def _show(report: dict[str, Any], names: dict[str, str], places: tuple[int, ...]
     ranked = f"{report['split']}, {counted(report['n'], 'triple')}{of}, {report['ties']} ranks"
     sides(f"Link prediction with {report['model']} ({ranked})", report)
     typer.echo("popular: filtered ranks by how often an entity stands on that side of the relation in train.")
-    rules = report["rules"]
+    rules = report["rules_alone"]
     if rules:
         typer.echo(f"rules: filtered ranks by {rules_mined(rules)}.")
         table(
@@ -192,7 +192,7 @@ def _show(report: dict[str, Any], names: dict[str, str], places: tuple[int, ...]
                 (
                     *(REACHED[name], some["n"], f"{some['share']:.1%}"),
                     *line(some["both"]["filtered"]),
-                    f"{some['rules']['both']['filtered']['mrr']:.3f}",
+                    f"{some['rules_alone']['both']['filtered']['mrr']:.3f}",
                 )
                 for name, some in rules["reached"].items()
             ],

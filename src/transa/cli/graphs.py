@@ -102,7 +102,7 @@ def stats(
     """Show what a graph holds: sizes, relations, categories, and what leaks from train into test."""
     graph = load_graph(source, text, selection)
     note(*graph.notes)
-    found = {**graph.statistics().to_dict(), "rules": None if no_rules else _reached_by_rules(graph)}
+    found = {**graph.statistics().to_dict(), "reached_by_rules": None if no_rules else _reached_by_rules(graph)}
     if as_json:
         emit_json({"source": source, **found})
     else:
@@ -169,7 +169,7 @@ def _show(source: str, found: dict[str, Any], names: dict[str, str], top: int) -
                 for pair in related[:top]
             ],
         )
-    rules = found["rules"]
+    rules = found["reached_by_rules"]
     if rules:
         table(
             f"Triples that {rules_mined(rules)} reach",

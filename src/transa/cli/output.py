@@ -63,7 +63,7 @@ def note_compiling(kernel: str, model: Model, queries: int | None = None) -> Non
     """
     from transa.evaluation.ranking import are_few, has_compiled_ranking
 
-    if model.evidence is not None or not model.has_vectors:
+    if model.evidence is not None:
         note_compiling_rules()
     if queries is not None and are_few(queries, model):
         return

@@ -12,7 +12,7 @@ import typer
 from transa.choices import EngineName
 from transa.cli.graphs import load_graph
 from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, SplitSeed, TextFormat, Threads, add_command
-from transa.cli.output import emit_json, live_view, note, note_compiling, table
+from transa.cli.output import emit_json, live_view, note, note_compiling, note_compiling_rules, table
 from transa.cli.serve import Listening, start
 from transa.readable import counted, one_line
 
@@ -123,6 +123,9 @@ def train(
     note(f"{size}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
     if recipe.negatives != "all":  # the softmax has kernels of its own, which compile in seconds
         note_compiling("gradient_phase", trainer.trained)
+    if recipe.with_rules or not trainer.model.has_vectors:
+        note("rules are mined from train: seconds on a small graph, minutes on a dense one")
+        note_compiling_rules()
     with stopping_between_epochs(trainer), live_view(recipe.epochs) as callback:
         trainer.fit(callback, resume=training.resume)
     if trainer.warm_start:

@@ -97,7 +97,7 @@ class Evaluation:
 
         ``report[side][kind][measure]`` is a measure, with both, head or tail as side and raw or filtered as kind. ``categories`` and
         ``relations`` have the same for each category and relation. ``popularity`` beside it has the measures of the baseline
-        that ranks by popularity in train. ``rules`` has those of rules alone, and under ``reached`` the model's by what reaches a
+        that ranks by popularity in train. ``rules_alone`` has those of rules, and under ``reached`` the model's by what reaches a
         triple: a rule of one atom, other rules, or none; it is None if rules were not wanted. ``loop_prior`` tells in how many
         relations the loop prior bars loops, and under ``without`` has the measures without it; it is None if no prior was used.
         """
@@ -116,7 +116,7 @@ class Evaluation:
             "loop_prior": self._loop_prior(ties, hits),
             **self.found.by_side(ties, hits),
             "popularity": self.popularity.by_side(ties, hits),
-            "rules": None if self.rules_alone is None else self.rules_alone.report(self.found, ties, hits),
+            "rules_alone": None if self.rules_alone is None else self.rules_alone.report(self.found, ties, hits),
             "estimate": self._estimate(ties, hits),
             "categories": {
                 category: {

@@ -20,8 +20,8 @@ RIDGE = 1.0
 #: Keeps chances a rounding error below 1.
 EXACT = 1 - 1e-12
 
-#: How many steps a curve has at least, true rows in each, and how much log-odds still rise where it is level, which keeps their order.
-STEPS, STEP, TILT = 5, 100, 1e-3
+#: How many true rows a piece of a curve has at least, and how much log-odds still rise where it is level, which keeps their order.
+ENOUGH, TILT = 100, 1e-3
 
 #: Parts of the cross-validation.
 FOLDS = 4
@@ -152,19 +152,24 @@ def _slopes(logits: Values, targets: Values, weights: Values, found: float) -> t
 def _curve(
     logits: Values, labels: npt.NDArray[np.bool_], weights: Values, found: float
 ) -> tuple[tuple[float, float], ...]:
-    """Return which log-odds fit rows that were left out: the rising steps nearest to their labels, with `STEP` true rows in each."""
-    from scipy.optimize import isotonic_regression
-    from scipy.special import logit
+    """Return which log-odds fit rows that were left out: straight pieces, drawn towards the log-odds as they are.
 
-    order = np.argsort(logits, kind="stable")
-    step = (np.cumsum(labels[order]) - labels[order]) // STEP
-    step = np.minimum(step, max(int(labels.sum()) // STEP - 1, 0))  # what is left over joins the last
-    sizes = np.bincount(step, weights[order])
-    if len(sizes) < STEPS or not sizes.all():
+    The highest log-odds are those of answers that people look at. So the `ENOUGH` true rows with the highest ones share one value, and
+    pieces hold as many true rows next to them, then twice as many, and so on.
+    """
+    true = int(labels.sum())
+    counts = [ENOUGH << place for place in range(true.bit_length()) if ENOUGH << place < true]
+    if len(counts) < 2:
         return ()
-    places = np.bincount(step, weights[order] * logits[order]) / sizes
-    shares = isotonic_regression(np.bincount(step, (weights * labels)[order]) / sizes, weights=sizes).x
-    values = logit(np.clip(shares / found, 1e-6, 1 - 1e-3))
+    knots = np.unique(np.quantile(logits[labels], 1 - np.array(counts) / true))
+    bounded, unit = np.minimum(logits, knots[-1]), max(float(logits.std()), 1e-9)
+
+    def columns(at: Values) -> Values:
+        return np.column_stack([np.ones(len(at)), at / unit, *(np.maximum(at - knot, 0) / unit for knot in knots[:-1])])
+
+    fitted = _weights(columns(bounded), _smoothed(labels, weights), weights, found, bounded)
+    places = np.concatenate([[logits.min()], knots])
+    values = np.maximum.accumulate(places + columns(places) @ fitted)
     return tuple(zip(places.tolist(), values.tolist(), strict=True))
 
 
@@ -173,22 +178,27 @@ def _smoothed(labels: npt.NDArray[np.bool_], weights: Values) -> Values:
     return np.where(labels, (true + 1) / (true + 2), 1 / (false + 2))
 
 
-def _weights(columns: Values, targets: Values, weights: Values, found: float) -> Values:
-    """Return the weights of the first column, which is 1, and of the others, by Fisher scoring with steps that lower the loss."""
+def _weights(columns: Values, targets: Values, weights: Values, found: float, already: Values | None = None) -> Values:
+    """Return the weights of the first column, which is 1, and of the others, by Fisher scoring with steps that lower the loss.
+
+    `already` are log-odds to which the weighted columns are added.
+    """
     from scipy.special import logit
 
     penalty = np.full(columns.shape[1], RIDGE)
     penalty[0] = 1e-9
     fitted = np.zeros(columns.shape[1])
-    rate = float(targets @ weights / max(float(weights.sum()), 1e-12)) / found
-    fitted[0] = float(logit(np.clip(rate, 1e-9, 0.9)))
+    if already is None:
+        rate = float(targets @ weights / max(float(weights.sum()), 1e-12)) / found
+        fitted[0] = float(logit(np.clip(rate, 1e-9, 0.9)))
+        already = np.zeros(len(columns))
 
     def loss(at: Values) -> float:
-        return _loss(columns @ at, targets, weights, found) + float(penalty @ at**2) / 2
+        return _loss(already + columns @ at, targets, weights, found) + float(penalty @ at**2) / 2
 
     current = loss(fitted)
     for _ in range(100):
-        slopes, bends = _slopes(columns @ fitted, targets, weights, found)
+        slopes, bends = _slopes(already + columns @ fitted, targets, weights, found)
         gradient = columns.T @ slopes + penalty * fitted
         step = np.linalg.solve((columns * bends[:, None]).T @ columns + np.diag(penalty), gradient)
         length, promised = 1.0, float(gradient @ step)

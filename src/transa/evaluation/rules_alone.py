@@ -68,7 +68,7 @@ class RulesAlone:
                     "n": len(rows),
                     "share": len(rows) / len(self.reached),
                     **model.take(rows).by_side(ties, hits),
-                    "rules": self.found.take(rows).by_side(ties, hits),
+                    "rules_alone": self.found.take(rows).by_side(ties, hits),
                 }
                 for name, rows in groups.items()
                 if len(rows)

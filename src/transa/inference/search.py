@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: How many ids one part of the questions may leave out.
 BUDGET = 1 << 23
+#: Up to so many scores are few.
+FEW = 1 << 18
 
 
 def best(
@@ -87,9 +89,11 @@ def best_in_range(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Return what `best` returns for questions of one relation, only with entities that stand on that side of it in train.
 
-    No other entity is scored, so this is fast where the relation has few; only a model that ranks in two stages scores all.
+    No other entity is scored, so this is fast where the relation has few. A few questions are put to all entities, which takes less
+    time than to make another ranker; a model that ranks in two stages or by rules knows entities only by their ids among all.
     """
-    if trained.model.reranked or trained.model.evidence is not None:  # both know entities by their ids among all
+    few = len(fixed) * trained.model.num_entities <= FEW
+    if few or trained.model.reranked or trained.model.evidence is not None:
         outside = outside_of(trained, side, relation)
         every = [np.union1d(outside, ids) for ids in left_out]
         return best(trained.ranker, side, fixed, np.full(len(fixed), relation), number, every)

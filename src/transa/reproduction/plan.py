@@ -78,7 +78,9 @@ VARIANTS = {
         "authors", {"metric_scale": "trace", "metric_clip": True, "shrinkage": 1e4, "prior": "ones"}, ("wn18",)
     ),
     "modern": Variant("modern", datasets=(*PAPER_DATASETS["metric"], *EXTRA_DATASETS["metric"])),
-    "softmax": Variant("softmax", datasets=("wn18", "fb15k", "fb15k-237", "wn18rr"), repeated=("wn18rr",)),
+    "softmax": Variant(
+        "softmax", datasets=("wn18", "fb15k", "wn11", "fb15k-237", "wn18rr"), repeated=("wn11", "wn18rr")
+    ),
     "small": Variant("softmax", SMALL, ABLATED, ABLATED),
     "small, weights >= 0": Variant("softmax", {**SMALL, "metric": "diagonal"}, ABLATED, ABLATED),
     "small, one direction": Variant("softmax", {**SMALL, "directional": False}, ABLATED, ABLATED),

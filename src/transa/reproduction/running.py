@@ -196,7 +196,7 @@ def measure(model: Model, graph: KnowledgeGraph, task: Task, settings: Recipe) -
     if task == "classification":
         return classify(model, graph, seed=settings.seed, calibration=None, by=settings.decided_by).summary()
     found = evaluate(model, graph)
-    kept = {name: value for name, value in found.report().items() if name not in ("relations", "rules")}
+    kept = {name: value for name, value in found.report().items() if name not in ("relations", "rules_alone")}
     return {**kept, "mean_rank": mean_rank_parts(found)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,10 @@ class RuleSet:
     def take(self, rows: npt.NDArray[Any] | slice) -> RuleSet:
         """Return some of the rules."""
         return RuleSet.from_columns([getattr(self, name)[rows] for name in COLUMNS], self.discount)
+
+    def less_one_case(self) -> RuleSet:
+        """Return the rules as they were without one of the cases in which they hold: as they speak of any fact they were mined from."""
+        return replace(self, support=self.support - 1, body_size=self.body_size - 1, pca_size=self.pca_size - 1)
 
     def ordered(self) -> RuleSet:
         """Return the rules by confidence, the highest first; of equal ones, those of more support."""

@@ -7,27 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from transa.data import Vocabulary
 from transa.data.facts import KnownFacts
 from transa.data.graph import Triples
 from transa.data.relations import RelationStatistics
+from transa.evaluation.queries import SIDES
 from transa.inference import Trained
+from transa.inference.explain import About
 from transa.inference.reasons import Fact
 from transa.server.lookup import Lookup
 
 #: How many examples of a relation are shown.
 EXAMPLES = 20
-
-
-def description_of(vocabulary: Vocabulary, position: int) -> str | None:
-    """Return the description of an entity or relation, if the graph has one."""
-    return None if vocabulary.descriptions is None else vocabulary.descriptions[position].as_py()
-
-
-def types_of(trained: Trained, entity: int) -> list[str]:
-    """Return the types of an entity by name, if the graph knows types."""
-    ask = getattr(trained.graph, "types_of", None)
-    return [] if ask is None else list(map(str, ask(entity)))
 
 
 def item(lookup: Lookup, position: int) -> dict[str, Any]:
@@ -52,8 +42,7 @@ def entity_card(trained: Trained, lookup: Lookup, entity: int, offset: int, limi
     out, back = facts_from(trained.facts, entity), facts_to(trained.facts, entity)
     return {
         **item(lookup, entity),
-        "description": description_of(trained.graph.entities, entity),
-        "types": types_of(trained, entity),
+        **asdict(About.of(trained.graph, entity)),
         "out": {"total": len(out), "facts": _named(trained, out[offset : offset + limit])},
         "in": {"total": len(back), "facts": _named(trained, back[offset : offset + limit])},
     }
@@ -65,15 +54,20 @@ def relation_card(trained: Trained, lookup: Lookup, relation: int) -> dict[str, 
     train = trained.graph.train
     rows = train[train[:, 1] == relation]
     some = rows[np.random.default_rng(0).permutation(len(rows))[:EXAMPLES]]
-    confidence = trained.confidence
+    confidence, types, texts = trained.confidence, trained.graph.types, trained.graph.relations.descriptions
+    domain, range_ = (
+        [] if types is None else [types.names[each] for each in types.allowed(relation, side)] for side in SIDES
+    )
     return {
         **item(lookup, relation),
-        "description": description_of(trained.graph.relations, relation),
+        "description": None if texts is None else texts[relation].as_py(),
         "category": statistics.categories[relation],
         "tails_per_head": float(statistics.tails_per_head[relation]),
         "heads_per_tail": float(statistics.heads_per_tail[relation]),
         "loops": trained.loop_share(relation),
         "threshold": None if confidence is None else float(confidence.threshold(np.array([relation]))[0]),
+        "domain": domain,
+        "range": range_,
         "examples": _named(trained, some),
     }
 

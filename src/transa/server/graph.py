@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query, Response
 
 from transa import __version__
 from transa.analysis.weights import weights_of
-from transa.choices import Layout
 from transa.errors import InputError
 from transa.server.cards import entity_card, found, relation_card
 from transa.server.limits import NAME
@@ -26,9 +25,6 @@ from transa.server.schemas import (
     RunsGot,
 )
 from transa.server.service import REFUSALS, Offset, Rows, Run, Serving, Text
-
-#: UMAP takes minutes beyond so many entities.
-MOST_FOR_UMAP = 20_000
 
 Sought = Annotated[str, Query(max_length=NAME, description="A beginning, a part or a close spelling; blank finds all.")]
 Sample = Annotated[int, Query(ge=1, le=100_000, description="Only a random sample of this many triples.")]
@@ -59,6 +55,7 @@ def sizes_of(run: ServedRun) -> dict[str, Any]:
         probabilities=bool(len(graph.valid)),
         metric=model.metric_rules is not None,
         vectors=model.has_vectors,
+        types=graph.types is not None,
     ).model_dump()
 
 
@@ -147,22 +144,19 @@ async def metric(
 async def entity_map(
     run: Run,
     service: Serving,
-    method: Layout = "pca",
-    colour: Annotated[str, Query(min_length=1, max_length=NAME, description="degree, role, or a relation")] = "role",
+    colour: Annotated[
+        str, Query(min_length=1, max_length=NAME, description="degree, type, role, or a relation")
+    ] = "role",
 ) -> Response:
-    """Lay out all entities in the plane."""
+    """Lay out all entities in the plane, by PCA; `transa map` knows UMAP too, which takes minutes."""
 
     def report() -> dict[str, Any]:
-        size = len(run.trained.graph.entities)
-        if method == "umap" and size > MOST_FOR_UMAP:
-            raise InputError(f"UMAP takes long for {size:,} entities; ask for pca, or draw it with transa map")
-        laid = run.map(method, colour)
+        laid = run.map(colour)
         types = None if laid.types is None else sorted({each for each in laid.types if each is not None})
         number = {each: place for place, each in enumerate(types or ())}
         x, y = np.round(laid.places.T, 4).tolist()
         return {
             "run": run.name,
-            "method": method,
             "explained": None if laid.explained is None else list(laid.explained),
             "x": x,
             "y": y,

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from transa.analysis.entity_map import EntityMap, entity_map
-from transa.choices import Layout
 from transa.errors import InputError, quote
 from transa.evaluation import classify, evaluate
-from transa.inference import Checks, Trained, discover, doubtful
+from transa.evaluation.ranking import are_few
+from transa.inference import Checks, Question, Trained, answer, discover, doubtful
 from transa.inference.neighbours import degrees_of
 from transa.inference.verdicts import Verdicts
 from transa.server.lookup import Lookup
@@ -49,13 +49,16 @@ class ServedRun:
         self._kept: dict[tuple[Any, ...], Any] = {}
 
     def warm_up(self) -> None:
-        """Make what the first questions would wait for: probabilities, indices of names and of facts."""
+        """Make what the first questions would wait for: probabilities, indices of names and of facts, and compiled kernels."""
         trained = self.trained
         _ = trained.confidence, trained.ranker, trained.answer_counts, trained.adjacency, trained.seen
         for names in (trained.entities, trained.relations):
             names.find("?")
         for lookup in (self.entities, self.relations):
             lookup.find("?")
+        if not are_few(1, trained.model):  # a few questions to a small model need no kernel
+            first = trained.graph.entities[0], trained.graph.relations[0]
+            answer(trained, [Question(first[0], first[1]), Question(None, first[1], first[0])])
         self.ready = True
 
     @cached_property
@@ -68,9 +71,9 @@ class ServedRun:
         """Finds relations by parts of their names."""
         return Lookup(self.trained.graph.relations, self.trained.relation_sizes)
 
-    def map(self, method: Layout, colour: str) -> EntityMap:
+    def map(self, colour: str) -> EntityMap:
         """Return the map of all entities."""
-        return self._once(("map", method, colour), lambda: entity_map(self.trained, method, colour))
+        return self._once(("map", colour), lambda: entity_map(self.trained, "pca", colour))
 
     def queue(self, kind: str) -> Checks:
         """Return the most probable new facts, or with ``"doubtful"`` the least probable known ones."""

@@ -13,9 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from transa.choices import Side
 from transa.inference.answers import Prediction
 from transa.inference.check import Checked
-from transa.inference.explain import Rank, Support, Without
+from transa.inference.explain import About, Rank, Support, Without
 from transa.inference.neighbours import Neighbour
 from transa.inference.reasons import Against, Fact, Similar
+from transa.inference.texts import WordEffect
 from transa.inference.verdicts import Said
 from transa.server.limits import ANSWERS, BATCH, NAME, TOP
 
@@ -207,6 +208,9 @@ class ExplainGot(Got):
     paths: list[PathGot]
     against: list[Against]
     rules: list[RuleGot]
+    about_head: About
+    about_tail: About
+    words: list[WordEffect]
     support: list[Support]
     head_rank: Rank
     tail_rank: Rank
@@ -276,6 +280,8 @@ class RelationGot(Item):
     heads_per_tail: float
     loops: float
     threshold: float | None
+    domain: list[str]
+    range: list[str]
     examples: list[Fact]
 
 
@@ -283,7 +289,6 @@ class MapGot(Got):
     """All entities in the plane, in the order of their ids; `type` holds positions in `types`, -1 for none."""
 
     run: str
-    method: str
     explained: list[float] | None
     x: list[float]
     y: list[float]
@@ -323,6 +328,7 @@ class RunGot(Got):
     probabilities: bool
     metric: bool
     vectors: bool
+    types: bool
 
 
 class RunsGot(Got):
@@ -349,7 +355,7 @@ class FiguresGot(RunGot):
 
 
 class EvaluationGot(BaseModel):
-    """What `transa evaluate --json` prints, without the time it took."""
+    """What `transa evaluate --no-rules --json` or `transa classify --json` prints, without the time it took."""
 
     run: str
 

@@ -27,6 +27,8 @@ export async function explanation({ run, values }) {
       figures([["probability", bar(found.probability)], ["score", number(found.score)], ["threshold", number(found.threshold)],
         ["rank as tail", number(found.tail_rank.filtered)], ["rank as head", number(found.head_rank.filtered)]]),
       verdictButtons(run, found),
+      about(found.head_name, found.about_head), about(found.tail_name, found.about_tail),
+      list("Words of its text that speak for it", found.words.map((each) => `${each.word} (${each.entity}): ${number(each.effect, 3)}`)),
       list("Rules that speak for it", found.rules.map((rule) => `${rule.text} — ${rule.rule}`)),
       list("What speaks against it", found.against.map((each) => `${each.name} is a known ${each.side} already, and ${number(each.single)} of ${number(each.questions)} such questions have one answer`)),
       like(found.like_head, "Heads near this one", found.head_name),
@@ -40,6 +42,12 @@ export async function explanation({ run, values }) {
         ["place", (row) => row.place, true], ["entity", (row) => link(row.key, row.name)], ["probability", (row) => bar(row.probability)], ["state", (row) => mark(row)]], found.answers),
     ].flat(2),
   };
+}
+
+/** What the graph says of an entity, if anything. */
+function about(name, { types, description }) {
+  if (!types.length && !description) return [];
+  return el("p", {}, el("strong", {}, name), types.length ? ` (${types.join(", ")})` : "", description ? `: ${description}` : "");
 }
 
 function dimensions(found) {

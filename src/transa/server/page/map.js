@@ -7,15 +7,16 @@ import { el, number } from "./dom.js";
 const PALETTE = [[31, 106, 201], [201, 92, 16], [24, 128, 72], [176, 40, 60], [120, 80, 190], [130, 90, 50], [200, 80, 160], [90, 110, 120], [140, 140, 20], [20, 140, 160]];
 const OTHER = [128, 134, 142], CELL = 24;
 
-export async function map({ run, values }) {
-  const colour = values.colour || "role";
+export async function map({ run, about, values }) {
+  const colour = values.colour || (about.types ? "type" : "role");
+  const usual = [...(about.types ? [["type", "its type"]] : []), ["role", "the role it has most often"], ["degree", "its number of training triples"]];
   const found = await get(run, "/map", { colour });
   const canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": `Map of ${number(found.x.length)} entities. Arrow keys move it, plus and minus zoom; search above opens an entity.` });
   const tip = el("div", { class: "tip", hidden: true });
   const { colours, legend } = colouring(found);
   const choice = el("select", { onchange: (event) => { location.hash = address(run, "map", { colour: event.target.value }); } },
-    [["role", "the role it has most often"], ["degree", "its number of training triples"]].map(([value, text]) => el("option", { value, selected: value === colour }, text)),
-    ["role", "degree"].includes(colour) ? null : el("option", { value: colour, selected: true }, colour));
+    usual.map(([value, text]) => el("option", { value, selected: value === colour }, text)),
+    usual.some(([value]) => value === colour) ? null : el("option", { value: colour, selected: true }, colour));
   const field = combobox(run, "relations", { label: "or by what a relation leads to", chosen: (item) => { location.hash = address(run, "map", { colour: item.key }); } });
   const view = new View(run, canvas, tip, found, colours);
   const share = found.explained ? `Two directions hold ${found.explained.map((each) => `${(100 * each).toFixed(0)} %`).join(" and ")} of the variance.` : "";

@@ -16,6 +16,7 @@ export async function relation({ run, about, values }) {
       found.description ? el("p", {}, found.description) : null,
       figures([["category", found.category], ["training triples", number(found.triples)], ["tails of a head", number(found.tails_per_head, 3)],
         ["heads of a tail", number(found.heads_per_tail, 3)], ["loops", `${(100 * found.loops).toFixed(0)} %`], ["threshold", number(found.threshold)]]),
+      found.domain.length || found.range.length ? el("p", {}, `From ${found.domain.join(", ") || "anything"} to ${found.range.join(", ") || "anything"}.`) : null,
       el("p", {}, el("a", { href: address(run, "map", { colour: found.key }) }, "Colour the map by it")),
       el("h2", {}, "Examples"),
       table("Training triples drawn at random", [["head", (row) => end(row, "head")], ["tail", (row) => end(row, "tail")],
