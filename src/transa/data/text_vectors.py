@@ -57,7 +57,12 @@ def words_of(text: str) -> list[str]:
 def features_of(text: str) -> list[str]:
     """Return the words of a text, and the stems of the longer ones: ``breathing`` has the stem ``breat…``."""
     words = words_of(text)
-    return words + [f"{word[:STEM]}{CUT}" for word in words if len(word) >= STEM]
+    return words + [stem_of(word) for word in words if len(word) >= STEM]
+
+
+def stem_of(word: str) -> str:
+    """Return the stem of a word; a shorter word, and a stem, is its own."""
+    return f"{word[:STEM]}{CUT}" if len(word) >= STEM else word
 
 
 def entity_texts(entities: Vocabulary) -> list[str]:

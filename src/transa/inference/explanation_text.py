@@ -124,7 +124,7 @@ def tables_of(found: Explanation, *, top: int, full: bool) -> list[Table]:
         _similar(f"Similar to {tail}, to which {head} has {_noun(relation)}", found.like_tail, full),
         Table(
             f"Words that speak for {head} {relation} {tail}",
-            ("entity", "word", "the score is better by"),
+            ("entity", "word", "what it adds to the lead"),
             tuple((each.entity, each.word, figure(each.effect)) for each in found.words),
         ),
         Table(

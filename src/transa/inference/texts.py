@@ -16,7 +16,7 @@ from transa.data import KnowledgeGraph
 from transa.data.graph import Triples
 from transa.data.side_files import read_descriptions
 from transa.data.streams import check_exists
-from transa.data.text_vectors import SentenceEncoder, TextEncoder, TfIdf, entity_texts, read_vectors, words_of
+from transa.data.text_vectors import CUT, SentenceEncoder, TextEncoder, TfIdf, entity_texts, read_vectors, stem_of
 from transa.errors import InputError, quote
 from transa.evaluation.classification import answer_scores
 from transa.evaluation.queries import Side
@@ -25,8 +25,8 @@ from transa.inference.trained import Trained
 from transa.models import Model, Rows
 from transa.models.text_map import WordMap
 
-#: How many words of a text are looked at, for what they add to a score.
-MOST_WORDS = 500
+#: With how many entities at the other end of a triple words are compared.
+COMPARED = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class NewTexts:
 
 @dataclass(frozen=True)
 class WordEffect:
-    """A word of an entity's text, and by how much it improves the score of a triple: what the score would be worse by without it."""
+    """A word of an entity's text, and by how much it improves the score of a triple beside those of others."""
 
     entity: str
     word: str
@@ -150,9 +150,10 @@ def _given(vectors: str | Path | npt.NDArray[Any], rows: int) -> npt.NDArray[np.
 
 
 def word_effects(trained: Trained, triple: Triples, side: Side, top: int) -> tuple[WordEffect, ...]:
-    """Return the words of head and tail that improve the score of a triple most, for entities that were placed by their texts.
+    """Return the words of head and tail that speak most for a triple, for entities that were placed by their texts.
 
-    Each word is taken out of the text, and the entity placed anew.
+    Each word is taken out of the text with its stem, and with the other words of this stem, and the entity placed anew. What counts
+    is the score beside the mean of those with other entities that train has at the other end, so that words of all texts say nothing.
     """
     words = trained.model.words
     if words is None:
@@ -163,23 +164,45 @@ def word_effects(trained: Trained, triple: Triples, side: Side, top: int) -> tup
         entity = int(triple[0, place])
         if not every and entity not in trained.told:
             continue
-        text = entity_texts(trained.graph.entities.take([entity]))[0]
-        spoken = words_of(text)
-        own = [word for word in dict.fromkeys(spoken) if words.words.knows(word)][:MOST_WORDS]
-        without = [" ".join(each for each in spoken if each != word) for word in own]
-        rows = words.words.weights([*without, text]).toarray()
-        scores = _scores_at(trained.model, words.rows.place(rows @ words.words.directions), triple, place, side)
+        weights = words.words.weights([entity_texts(trained.graph.entities.take([entity]))[0]]).toarray()[0]
+        groups = _by_stem(words.words, np.flatnonzero(weights).tolist())
+        rows = np.repeat(weights[None], len(groups) + 1, axis=0)
+        for row, features in zip(rows, groups.values(), strict=False):
+            row[features] = 0
+        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+        others = trained.range_of(int(triple[0, 1]), "tail" if place == 0 else "head")
+        compared = others[:: max(1, len(others) // COMPARED)]
+        placed = words.rows.place(rows @ words.words.directions)
+        scores = _leads(trained.model, placed, triple, place, side, compared)
         key = trained.graph.entities[entity]
-        found += [WordEffect(key, word, float(scores[at] - scores[-1])) for at, word in enumerate(own)]
+        found += [WordEffect(key, word, float(scores[at] - scores[-1])) for at, word in enumerate(groups)]
     return tuple(sorted((each for each in found if each.effect > 0), key=lambda each: -each.effect)[:top])
 
 
-def _scores_at(model: Model, rows: Rows, triple: Triples, place: int, side: Side) -> npt.NDArray[np.float64]:
-    """Return the score of a triple with each of some rows in place of the head's or tail's own."""
+def _by_stem(words: TfIdf, features: list[int]) -> dict[str, list[int]]:
+    """Return the words and stems of a text that belong together, by what people read: its words, or the stem of unknown ones."""
+    groups: dict[str, list[int]] = {}
+    for each in features:
+        groups.setdefault(stem_of(words.words[each]), []).append(each)
+    found = {}
+    for stem, members in groups.items():
+        whole = [words.words[each] for each in members if words.words[each] != stem or not stem.endswith(CUT)]
+        found[", ".join(whole) or stem] = members
+    return found
+
+
+def _leads(
+    model: Model, rows: Rows, triple: Triples, place: int, side: Side, others: npt.NDArray[np.int32]
+) -> npt.NDArray[np.float64]:
+    """Return how far a triple's score is from the mean of those with others at its other end, with each of some rows in a place."""
     more = copy(model)
     first, size = model.num_entities, len(rows.vector)
     more.num_entities = first + size
     more.entity = Rows({name: torch.cat([table, rows[name].to(table)]) for name, table in model.entity.items()})
-    triples = np.repeat(triple, size, axis=0)
-    triples[:, place] = first + np.arange(size)
-    return answer_scores(more, triples, side)
+    ends = np.concatenate([triple[0, [2 - place]], others])
+    triples = np.tile(triple, (size * len(ends), 1))
+    triples[:, place] = np.repeat(first + np.arange(size), len(ends))
+    triples[:, 2 - place] = np.tile(ends, size)
+    scores = answer_scores(more, triples, side).reshape(size, len(ends))
+    leads: npt.NDArray[np.float64] = scores[:, 0] - scores.mean(axis=1)
+    return leads
