@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 import transa
 from tests.server.conftest import Served
@@ -109,6 +109,22 @@ def test_from_a_search_to_a_file_through_a_killed_server(started: Served, copied
         page.get_by_role("link", name="accepted (.csv)").click()
     (row,) = csv.DictReader(download.value.path().read_text().splitlines())
     assert row["verdict"] == "accept" and first.replace(" ", "_").startswith(row["head"])
+
+
+def test_keys_faster_than_the_suggestions_take_what_was_typed(started: Served, umls: Path, page: Page) -> None:
+    _, url = started(umls)
+    shown(page, f"{url}/#/umls")
+    held: list[Route] = []
+    page.route(re.compile(r"/entities\?search=vir&"), lambda route: held.append(route))
+    page.keyboard.press("/")
+    page.keyboard.type("vi")
+    expect(page.get_by_role("option", name="vitamin")).to_be_visible()
+    with page.expect_request(re.compile(r"/entities\?search=vir&")):
+        page.keyboard.type("r")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    held[0].continue_()
+    expect(page.get_by_role("heading", name="virus", level=1)).to_be_visible()
 
 
 def test_every_view_is_accessible_has_an_address_and_fits_a_phone(started: Served, umls: Path, page: Page) -> None:

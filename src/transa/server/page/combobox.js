@@ -53,16 +53,23 @@ export function combobox(run, kind, { label, value = "", key = "", chosen = () =
     active = -1;
   }
 
-  input.addEventListener("input", () => { input.dataset.key = ""; suggest(); });
-  input.addEventListener("focus", suggest);
+  /* Keys wait for the suggestions to what was typed before them: an answer may be slower than the fingers. */
+  let ready = Promise.resolve(), waiting = 0;
+  const after = (step) => { waiting += 1; ready = ready.then(step).finally(() => { waiting -= 1; }); };
+  const ask = () => { ready = Promise.resolve(); after(suggest); };
+
+  input.addEventListener("input", () => { input.dataset.key = ""; ask(); });
+  input.addEventListener("focus", ask);
   input.addEventListener("blur", close);
   input.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowDown" && items.length) { event.preventDefault(); list.hidden ? suggest() : point(active + 1); }
-    else if (event.key === "ArrowUp" && items.length) { event.preventDefault(); point(active - 1); }
-    else if (event.key === "Escape") close();
-    else if (event.key === "Enter" && !list.hidden && items.length && (active >= 0 || !input.dataset.key)) {
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      choose(items[Math.max(active, 0)]);
+      const step = event.key === "ArrowDown" ? 1 : -1;
+      after(() => (list.hidden ? suggest() : point(step > 0 || active >= 0 ? active + step : -1)));
+    } else if (event.key === "Escape") close();
+    else if (event.key === "Enter" && (waiting || !list.hidden) && (active >= 0 || (input.value && !input.dataset.key))) {
+      event.preventDefault();
+      after(() => { if (!list.hidden) choose(items[Math.max(active, 0)]); });
     }
   });
   const box = el("span", { class: "combobox" }, input, list);
