@@ -6,8 +6,10 @@ by another process too, without any saved state.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,7 @@ from transa.kernels.facts import corrupt_pairs, known_among
 from transa.kernels.purposes import CORRUPTION, GROUP, SHARED_NEGATIVES, SHUFFLE
 from transa.kernels.random import stream
 from transa.kernels.shuffling import arrange, shuffle
+from transa.training.lanes import Numbering, cut, deal_entities
 from transa.training.recipe import Recipe
 
 #: The largest group of triples of one relation in a grouped batch.
@@ -60,7 +63,11 @@ class EpochBatches:
         self.seed = recipe.seed
         self.batch_size = batch_size or recipe.batch_size
         self.negatives = recipe.drawn_negatives
+        self.lanes = recipe.lanes
         self.grouped = grouped
+        self.lane_entities: Numbering | None = None
+        if recipe.lane_negatives:
+            self.lane_entities = deal_entities(len(graph.entities), recipe.lanes, recipe.seed)
         self.source = graph.train
         self.source_spans = self.corruptor.spans(graph.train)
         self.triples: Triples = np.empty_like(self.source)
@@ -133,7 +140,48 @@ class EpochBatches:
                 *(self.corruptor.candidates, entities, at_head),
             )
         rows = slice(batch.start - self._drawn_from, batch.stop - self._drawn_from)
-        return Examples(self.triples, batch.start, batch.stop, entities[rows], at_head[rows])
+        examples = Examples(self.triples, batch.start, batch.stop, entities[rows], at_head[rows])
+        if self.lane_entities is not None:
+            self._share_in_lanes(self.lane_entities, enumerate(self.cut(batch)), examples)
+        return examples
+
+    def cut(self, batch: Batch) -> list[Batch]:
+        """Cut a batch into its lanes; a small batch leaves some of them empty."""
+        borders = cut(batch.start, batch.stop, self.lanes)
+        if not self.grouped:
+            return [Batch(int(start), int(stop), batch.groups) for start, stop in pairwise(borders)]
+        at = np.searchsorted(batch.groups, borders)
+        groups = [batch.groups[first : last + 1] for first, last in pairwise(at)]
+        return [Batch(int(part[0]), int(part[-1]), part) for part in groups]
+
+    def lane_examples(self, numbers: range, lanes: list[Batch]) -> Examples:
+        """Return the positives of some adjacent lanes of a batch with their negatives: the same as `examples` gives them."""
+        start, stop = lanes[0].start, lanes[-1].stop
+        entities, at_head = (np.empty((stop - start, self.negatives), kind) for kind in (np.int32, np.bool_))
+        corrupt_pairs(
+            self.triples, self.spans, start, stop, start, self._key, self.corruptor.candidates, entities, at_head
+        )
+        examples = Examples(self.triples, start, stop, entities, at_head)
+        if self.lane_entities is not None:
+            self._share_in_lanes(self.lane_entities, zip(numbers, lanes, strict=True), examples)
+        return examples
+
+    def _share_in_lanes(self, dealt: Numbering, lanes: Iterable[tuple[int, Batch]], examples: Examples) -> None:
+        """Put the negatives of each lane in the place of those of its positives.
+
+        Where such a negative would make a known fact, the positive keeps its own.
+        """
+        facts = self.corruptor.facts
+        for number, lane in lanes:
+            if lane.start == lane.stop:
+                continue
+            random = np.random.default_rng([self.seed, SHARED_NEGATIVES, self._number, lane.start, number])
+            shared = random.choice(dealt.members(number), self.negatives)
+            known = np.empty((2, lane.stop - lane.start, self.negatives), dtype=bool)
+            known_among(self.spans, lane.start, lane.stop, facts.heads.answers, facts.tails.answers, shared, known)
+            rows = slice(lane.start - examples.start, lane.stop - examples.start)
+            usable = ~np.where(examples.at_head[rows], known[0], known[1])
+            np.copyto(examples.negatives[rows], shared, where=usable)
 
     def share(self, batch: Batch, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
         """Draw `count` entities for a whole batch.
