@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from transa.errors import InputError
 from transa.kernels.arguments import Array
@@ -35,7 +34,7 @@ class Part:
     values: Array
 
 
-def write(folder: RunFolder, kind: Kind, engine: ShardedEngine, loop_free: Tensor | None = None, **notes: Any) -> None:
+def write(folder: RunFolder, kind: Kind, engine: ShardedEngine, **notes: Any) -> None:
     """Write the rows of all workers, with the state of the optimiser if training is to resume from them.
 
     Parameters
@@ -43,9 +42,7 @@ def write(folder: RunFolder, kind: Kind, engine: ShardedEngine, loop_free: Tenso
     folder, kind
         Where, and as what.
     engine
-        Whose rows.
-    loop_free
-        The loop prior, which goes with the tables.
+        Whose rows; the loop prior of its model goes with them.
     notes
         Plain values, which are kept in the file that names the folder.
     """
@@ -55,8 +52,8 @@ def write(folder: RunFolder, kind: Kind, engine: ShardedEngine, loop_free: Tenso
     name = workers.tell(_free_name(folder, kind) if workers.is_first else None)
     parts = list(_parts(engine, state=kind == "checkpoint"))
     named = {str(part.slice): torch.from_numpy(part.values) for part in parts}
-    if loop_free is not None and workers.is_first:
-        named["relation.loop_free"] = loop_free.to(torch.uint8)
+    if engine.model.loop_free is not None and workers.is_first and kind != "checkpoint":
+        named["relation.loop_free"] = engine.model.loop_free.to(torch.uint8)
     files = {str(each): each.file for each in slices_of(engine.model, engine.recipe, state=kind == "checkpoint")}
     files["relation.loop_free"] = 1
     writer = checkpoint.HuggingFaceStorageWriter(

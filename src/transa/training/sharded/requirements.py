@@ -14,6 +14,9 @@ def check_sharded(graph: KnowledgeGraph, recipe: Recipe, options: Options) -> No
     """Raise an `InputError` if several workers cannot train by a recipe."""
     model = recipe.build_model(len(graph.entities), len(graph.relations))
     why = why_not_sharded(model, recipe)
+    labelled = graph.valid_labels is not None and recipe.validate_on == "auto"
+    if recipe.validate_every and (labelled or recipe.validate_on == "accuracy"):
+        why = "they validate by MRR (--set validate_on=mrr, or validate_every=0)"
     if not why and (options.engine == "torch" or options.device != "cpu" or options.lock_free):
         why = "workers train with compiled kernels on the CPU, without lock_free"
     if why:
@@ -40,6 +43,4 @@ def why_not_sharded(model: Model, recipe: Recipe) -> str:
     for field, wrong in refused.items():
         if wrong:
             return f"{field}={getattr(recipe, field)!r} is not available"
-    if recipe.validate_every and recipe.validate_on == "accuracy":
-        return "validate_on='accuracy' is not available"
     return why_not_numba(trained, recipe, "cpu")

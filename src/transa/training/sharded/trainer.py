@@ -22,8 +22,10 @@ from transa.training.run import RunFolder
 from transa.training.sharded import checkpoints
 from transa.training.sharded.closed_form import update_metric
 from transa.training.sharded.engine import ShardedEngine
+from transa.training.sharded.ranking import ShardedRanker
 from transa.training.sharded.requirements import check_sharded
 from transa.training.sharded.workers import Workers
+from transa.training.validation import Validation
 
 
 class ShardedTrainer:
@@ -54,9 +56,13 @@ class ShardedTrainer:
         self.workers = Workers(recipe.lanes)
         self.model: Model = recipe.build_model(len(graph.entities), len(graph.relations))
         self.engine = ShardedEngine(self.model, graph, recipe, self.workers)
-        self.loop_free = (
-            loop_free_relations(graph.train, len(graph.relations), recipe.loop_limit) if recipe.loop_limit else None
-        )
+        if recipe.loop_limit:
+            self.model.loop_free = loop_free_relations(graph.train, len(graph.relations), recipe.loop_limit)
+        self.validation = Validation.of(graph, recipe)
+        self.best: float | None = None
+        self.best_epoch: int | None = None
+        self._worse = 0
+        self._stopped = False
         self.epoch = 0
         self.seconds = 0.0
         self._asked_to_stop = False
@@ -116,7 +122,7 @@ class ShardedTrainer:
 
     def _fit(self, callback: Callable[[Progress], None] | None) -> None:
         last_epoch, last_time = self.epoch, time.monotonic()
-        while self.epoch < self.recipe.epochs:
+        while self.epoch < self.recipe.epochs and not self._stopped:
             progress = self._one_epoch()
             asked_to_stop = self.workers.any(self._asked_to_stop)
             late = time.monotonic() - last_time > 60 * self.options.checkpoint_minutes
@@ -128,7 +134,7 @@ class ShardedTrainer:
                 last_epoch, last_time = self.epoch, time.monotonic()
             if callback is not None:
                 callback(progress)
-            if asked_to_stop and self.epoch < self.recipe.epochs:
+            if asked_to_stop and self.epoch < self.recipe.epochs and not self._stopped:
                 raise Stopped(f"stopped after epoch {self.epoch:,} of {self.recipe.epochs:,}")
         self._finish()
 
@@ -145,33 +151,53 @@ class ShardedTrainer:
                 "Try a smaller learning rate, a norm constraint or root=true."
             )
         self.epoch = number
+        score = None
+        if self.validation is not None and (number % recipe.validate_every == 0 or number == recipe.epochs):
+            score = self.validation.score(ShardedRanker(self.engine))
+            self._compare(score)
         self.seconds += time.perf_counter() - started
-        return Progress(number, recipe.epochs, report.loss, report.violations, self.seconds, pace)
+        return Progress(
+            number, recipe.epochs, report.loss, report.violations, self.seconds, pace, score, self.best, self.best_epoch
+        )
+
+    def _compare(self, score: float) -> None:
+        if self.best is None or score > self.best:
+            self.best, self.best_epoch, self._worse = score, self.epoch, 0
+            checkpoints.write(self.folder, "best", self.engine, epoch=self.epoch, score=score)
+        else:
+            self._worse += 1
+            self._stopped = bool(self.recipe.patience) and self._worse >= self.recipe.patience
 
     def _tables(self) -> list[Array]:
         return [*self.engine.entities.tables.values(), *self.engine.relations.tables.values()]
 
     def _checkpoint(self) -> None:
-        checkpoints.write(self.folder, "checkpoint", self.engine, epoch=self.epoch, seconds=self.seconds)
+        notes = {"epoch": self.epoch, "seconds": self.seconds, "best": self.best, "best_epoch": self.best_epoch}
+        checkpoints.write(self.folder, "checkpoint", self.engine, **notes, worse=self._worse, stopped=self._stopped)
 
     def _resume(self) -> None:
         notes = checkpoints.read(self.folder, "checkpoint", self.engine)
         try:
             self.epoch, self.seconds = int(notes["epoch"]), float(notes["seconds"])
-            if not 0 <= self.epoch <= self.recipe.epochs:
+            self._worse, self._stopped = int(notes["worse"]), bool(notes["stopped"])
+            if notes["best"] is not None:
+                self.best, self.best_epoch = float(notes["best"]), int(notes["best_epoch"])
+            if not 0 <= (self.best_epoch or 0) <= self.epoch <= self.recipe.epochs:
                 raise ValueError(f"epoch {self.epoch}")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(f"cannot be resumed ({error})", path=self.folder.path) from None
         self._on_the_first(lambda: self.folder.cut_log(self.epoch))
 
     def _finish(self) -> None:
-        """Compute the metric if that happens at the end, and write the result."""
+        """Go back to the best epoch, compute the metric if that happens at the end, and write the result."""
         started = time.perf_counter()
         self._checkpoint()
+        if self.best_epoch is not None and self.best_epoch != self.epoch:
+            checkpoints.read(self.folder, "best", self.engine)
         if self.recipe.has_metric and self.recipe.metric_update == "end":
-            update_metric(self.engine, self.epoch)
+            update_metric(self.engine, self.best_epoch or self.epoch)
         self.seconds += time.perf_counter() - started
-        checkpoints.write(self.folder, "weights", self.engine, self.loop_free, epoch=self.epoch)
+        checkpoints.write(self.folder, "weights", self.engine, epoch=self.best_epoch or self.epoch)
         if self.workers.is_first:
             self.folder.write_json("metrics.json", self.summary())
 
@@ -184,5 +210,7 @@ class ShardedTrainer:
             "workers": self.workers.count,
             "threads": self.threads,
             "parameters": sum(map(math.prod, self.model.shapes().values())),
-            "validation": None,
+            "validation": None
+            if self.validation is None
+            else {"measure": self.validation.measure, "best": self.best, "epoch": self.best_epoch},
         }

@@ -1,0 +1,100 @@
+"""Training by several workers, from the command line."""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, redirect_stderr
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from transa.cli.output import live_view, note
+from transa.cli.stopping import stopping_between_epochs
+from transa.readable import counted
+
+if TYPE_CHECKING:
+    from transa.data import KnowledgeGraph
+    from transa.training import Options, Recipe, RunFolder
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Who trains: one process, or several that hold a part of the model each."""
+
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Train with so many processes on this machine, each of which holds a part of the rows."),
+    ] = None
+    sharded: Annotated[
+        bool, typer.Option("--sharded", help="Be one of the workers that torchrun starts, here or on several machines.")
+    ] = False
+
+    @property
+    def is_given(self) -> bool:
+        """Whether several workers train."""
+        return self.sharded or self.workers is not None
+
+    @contextmanager
+    def one_voice(self) -> Iterator[None]:
+        """Leave notes to the first worker; errors are everybody's."""
+        if not self.sharded:
+            yield
+            return
+        from transa.training.sharded.launching import is_first
+
+        with nullcontext() if is_first() else redirect_stderr(io.StringIO()):
+            yield
+
+    def check_recipe(self, model: str, recipe: str | None, dataset: str | None, given: dict[str, Any]) -> None:
+        """Refuse the general recipe: its trials are those of one process."""
+        from transa.errors import InputError
+        from transa.training.general import is_general
+
+        if is_general(model, recipe, dataset, given):
+            raise InputError("several workers need a recipe by its name, such as --recipe modern; there are no trials")
+
+    def train(
+        self, graph: KnowledgeGraph, recipe: Recipe, options: Options, folder: RunFolder, source: str, *, resume: bool
+    ) -> dict[str, Any] | None:
+        """Start the workers, which ends this process; or be one of them, and return the summary if it is the first."""
+        from transa.training.sharded.launching import is_first, is_restarted, joined, launch
+        from transa.training.sharded.requirements import check_sharded
+        from transa.training.sharded.trainer import ShardedTrainer
+        from transa.training.sharded.workers import check_workers
+
+        check_sharded(graph, recipe, options)
+        if self.workers is not None:
+            check_workers(self.workers, recipe.lanes)
+            launch(self.workers, as_worker(sys.argv[1:]), options.threads)
+        with joined():
+            trainer = ShardedTrainer(graph, recipe, options, folder, source)
+            each = f"{counted(trainer.workers.count, 'worker')}, each with {counted(trainer.threads, 'thread')}"
+            note(f"{trainer.model!r}; {each}")
+            with stopping_between_epochs(trainer, command=resuming(sys.argv[1:])), live_view(recipe.epochs) as callback:
+                trainer.fit(callback if is_first() else None, resume=resume or is_restarted())
+            return trainer.summary() if is_first() else None
+
+
+def as_worker(words: list[str]) -> list[str]:
+    """Return the words of a command as torchrun gives them to each worker."""
+    kept, skipped = [], False
+    for word in words:
+        if not skipped and word != "--workers" and not word.startswith("--workers="):
+            kept.append(word)
+        skipped = word == "--workers"
+    return [*kept, "--sharded"]
+
+
+def resuming(words: list[str]) -> str:
+    """Return the command by which people go on with a run that was stopped, given the words of a worker."""
+    from transa.training.sharded.launching import STARTED
+
+    count = os.environ.get(STARTED)
+    words = [word for word in words if word not in ("--resume", *(["--sharded"] if count else []))]
+    workers = ["--workers", count] if count else []
+    return ("" if count else "torchrun … -m ") + shlex.join(["transa", *words, *workers, "--resume"])
