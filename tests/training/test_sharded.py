@@ -10,8 +10,24 @@ import numpy as np
 import pytest
 
 from tests.training import helpers
-from tests.training.sharded_workers import EPOCHS, UMLS, recipes, run_workers, same_bits, train
+from tests.training.sharded_workers import (
+    EPOCHS,
+    UMLS,
+    answers,
+    ranked,
+    ranking_recipes,
+    recipes,
+    resumed,
+    resumed_recipe,
+    run_workers,
+    same_bits,
+    train,
+)
+from transa.evaluation.ranking import Ranker
+from transa.training import Options, RunFolder
 from transa.training.sharded.engine import ShardedEngine
+from transa.training.sharded.slices import merged
+from transa.training.sharded.trainer import ShardedTrainer
 
 pytestmark = pytest.mark.slow
 
@@ -58,3 +74,35 @@ def test_it_trains_as_the_single_process_engine(name: str) -> None:
     for full, table in whole(engine).items():
         expected = model.tensors()[full].numpy().reshape(table.shape)
         assert np.abs(table - expected).max() < 1e-5, full
+
+
+@pytest.fixture(scope="module")
+def ranking(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what two workers found."""
+    folder = tmp_path_factory.mktemp("ranking")
+    run_workers(2, ranked, folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", ranking_recipes())
+def test_workers_rank_as_one_process_does_tie_for_tie(ranking: Path, name: str) -> None:
+    recipe = ranking_recipes()[name]
+    model = recipe.build_model(len(UMLS.entities), len(UMLS.relations))
+    place = ranking / name
+    model.load(merged(place / json.loads((place / "weights.json").read_text())["folder"], model, recipe))
+    expected = answers(Ranker(model))
+    with np.load(ranking / f"{name}.npz") as found:
+        assert set(found) == set(expected)
+        for what in expected:
+            assert np.array_equal(found[what], expected[what]), what
+
+
+def test_a_run_goes_on_with_another_number_of_workers_to_the_same_bits(tmp_path: Path) -> None:
+    run_workers(4, resumed, tmp_path)
+    moved, whole = RunFolder(tmp_path / "moved"), RunFolder(tmp_path / "whole")
+    ShardedTrainer(UMLS, resumed_recipe(), Options(threads=1), whole, "umls").fit()
+    for kind in ("best", "weights"):
+        tables, expected = (run.read_tensors(f"{kind}.safetensors")[0] for run in (moved, whole))
+        assert helpers.same_bits(tables, expected)
+    assert helpers.same_bits(moved.model().tensors(), whole.model().tensors())
+    assert [row[1:] for row in moved.curve()] == [row[1:] for row in whole.curve()]

@@ -28,7 +28,9 @@ class Sharing:
 
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Train with so many processes on this machine, each of which holds a part of the rows."),
+        typer.Option(
+            min=1, help="Train with so many processes on this machine, each of which holds a part of the rows."
+        ),
     ] = None
     sharded: Annotated[
         bool, typer.Option("--sharded", help="Be one of the workers that torchrun starts, here or on several machines.")

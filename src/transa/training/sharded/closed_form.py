@@ -31,7 +31,10 @@ def update_metric(engine: ShardedEngine, number: int) -> None:
     with one_blas_thread():
         for begin in range(0, longest, TRIPLES):
             parts = [
-                slice(min(borders[lane] + begin, borders[lane + 1]), min(borders[lane] + begin + TRIPLES, borders[lane + 1]))
+                slice(
+                    min(borders[lane] + begin, borders[lane + 1]),
+                    min(borders[lane] + begin + TRIPLES, borders[lane + 1]),
+                )
                 for lane in engine.workers.lanes
             ]
             _add(engine, triples, key, parts, sums)
@@ -55,7 +58,11 @@ def update_metric(engine: ShardedEngine, number: int) -> None:
 
 
 def _add(
-    engine: ShardedEngine, sorted_triples: SortedTriples, key: np.uint64, parts: list[slice], sums: list[dict[int, Array]]
+    engine: ShardedEngine,
+    sorted_triples: SortedTriples,
+    key: np.uint64,
+    parts: list[slice],
+    sums: list[dict[int, Array]],
 ) -> None:
     """Add what one part of each lane's triples gives to the sums of the lane, by relation."""
     negatives = engine.recipe.metric_negatives

@@ -119,7 +119,9 @@ class ShardedEngine:
         examples = self.epoch_batches.lane_examples(self.workers.lanes, lanes)
         rows, places, tables = self._small(examples)
         start = examples.start
-        groups = np.unique(np.concatenate([lane.groups for lane in lanes])) - start if batch.groups.size else batch.groups
+        groups = (
+            np.unique(np.concatenate([lane.groups for lane in lanes])) - start if batch.groups.size else batch.groups
+        )
         if examples.stop > start:
             self.lanes.compute(places, tables, groups)
         found = []
@@ -159,9 +161,7 @@ class ShardedEngine:
         dim, kind = self.model.dim, self.lanes.kind
         none, nothing = np.empty(0, np.int64), np.empty((0, dim), kind)
         entities = np.concatenate([none, *(rows[0][sums.entities] for sums in found)])
-        self.entities.push(
-            entities, np.concatenate([nothing, *(sums.by_entity for sums in found)]), self.steps, factor
-        )
+        self.entities.push(entities, np.concatenate([nothing, *(sums.by_entity for sums in found)]), self.steps, factor)
         relations = np.concatenate([none, *(rows[1][sums.relations] for sums in found)])
         nothing = np.empty((0, dim + self.lanes.extra * dim), kind)
         both = [np.concatenate([sums.by_relation, sums.by_extra], axis=1) for sums in found]

@@ -119,9 +119,7 @@ class LaneGradients:
         """Return the sums of the gradients of positives `start` to `stop`, which are a lane."""
         width, entities, relations = 3 + self.negatives, tables.num_entities, len(tables.extra)
         active, factors = self.active[start:stop], self.factors[start:stop]
-        lane = Examples(
-            examples.triples, start, stop, examples.negatives[start:stop], examples.at_head[start:stop]
-        )
+        lane = Examples(examples.triples, start, stop, examples.negatives[start:stop], examples.at_head[start:stop])
         nothing = self.sums[:, :0]
         sums, slots = self.sums[: entities + relations], self.slots[: entities + relations]
         update_vectors(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +17,8 @@ from transa.errors import InputError, TransaError
 RESTARTS = 3
 #: The variable by which workers know that `launch` started them, and how many.
 STARTED = "TRANSA_WORKERS"
+#: The option of prctl(2) that asks for a signal at the death of the parent.
+_PARENT_DEATH = 1
 
 
 def launch(workers: int, arguments: list[str], threads: int | None = None) -> None:
@@ -55,6 +59,7 @@ def joined() -> Iterator[None]:
     if "RANK" not in os.environ:
         yield
         return
+    _end_with_parent()
     try:
         dist.init_process_group("gloo")
     except (ValueError, RuntimeError) as error:
@@ -67,3 +72,9 @@ def joined() -> Iterator[None]:
         raise TransaError(f"another worker is lost ({str(error).splitlines()[0]:.200})") from error
     finally:
         dist.destroy_process_group()
+
+
+def _end_with_parent() -> None:
+    """Let the system end this worker if torchrun is killed, so that nobody trains on unseen. Only Linux can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)

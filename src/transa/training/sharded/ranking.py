@@ -66,7 +66,9 @@ class ShardedRanker(Ranker):
         """Return the `number` entities of the lowest scores for each query, and these scores, without what the loop prior bars."""
         asked, barred = self._asked(queries), self._barred(queries)
         parts = [
-            self._best(_some(asked, first, first + QUESTIONS), barred[first : first + QUESTIONS], number, leave_out_known)
+            self._best(
+                _some(asked, first, first + QUESTIONS), barred[first : first + QUESTIONS], number, leave_out_known
+            )
             for first in range(0, len(asked), QUESTIONS)
         ]
         if not parts:
@@ -143,7 +145,11 @@ class _Small:
         members = numbering.members(lane)
         lengths = asked.stops - asked.starts
         owner = np.repeat(np.arange(len(asked)), lengths)
-        at = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths) + np.repeat(asked.starts, lengths)
+        at = (
+            np.arange(lengths.sum())
+            - np.repeat(np.cumsum(lengths) - lengths, lengths)
+            + np.repeat(asked.starts, lengths)
+        )
         places = numbering.rows[asked.known[at]] - lane * numbering.block
         inside = (places >= 0) & (places < numbering.block)
         owner, known = owner[inside], places[inside]

@@ -113,7 +113,9 @@ def merged(folder: Path, model: Model, recipe: Recipe) -> dict[str, Tensor]:
                         continue
                     each = missing.pop(name, None)
                     if each is None or tuple(found.shape) != (each.count, each.width) or found.dtype != kind:
-                        raise InputError(f"does not expect {name[:60]!r}: {found.dtype} {tuple(found.shape)}", path=path)
+                        raise InputError(
+                            f"does not expect {name[:60]!r}: {found.dtype} {tuple(found.shape)}", path=path
+                        )
                     ids = dealt[each.role].members(each.lane)[each.start : each.start + each.count]
                     table = tables[f"{each.role}.{each.table}"]
                     table[torch.from_numpy(ids).long()] = found.reshape(each.count, *table.shape[1:])

@@ -126,7 +126,9 @@ class ShardedTrainer:
             progress = self._one_epoch()
             asked_to_stop = self.workers.any(self._asked_to_stop)
             late = time.monotonic() - last_time > 60 * self.options.checkpoint_minutes
-            due = self.options.checkpoint_epochs is not None and self.epoch - last_epoch >= self.options.checkpoint_epochs
+            due = (
+                self.options.checkpoint_epochs is not None and self.epoch - last_epoch >= self.options.checkpoint_epochs
+            )
             if self.workers.is_first:
                 self.folder.log(asdict(progress))
             if self.workers.any(late and self.workers.is_first) or asked_to_stop or due:

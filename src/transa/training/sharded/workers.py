@@ -63,9 +63,7 @@ class Workers:
         if self.count == 1:
             return values
         found = torch.empty((int(received.sum()), *values.shape[1:]), dtype=torch.from_numpy(values[:0]).dtype)
-        dist.all_to_all_single(
-            found, torch.from_numpy(np.ascontiguousarray(values)), received.tolist(), sent.tolist()
-        )
+        dist.all_to_all_single(found, torch.from_numpy(np.ascontiguousarray(values)), received.tolist(), sent.tolist())
         self.bytes_sent += int(sent.sum() - sent[self.rank]) * values[:1].nbytes
         return found.numpy()
 

@@ -1,0 +1,139 @@
+"""What training by several workers will take: memory of each, and bytes between them, computed before it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from transa.errors import amount
+from transa.evaluation.memory import FACT, NAME
+from transa.memory import PROGRAM
+from transa.models import Model
+from transa.training.engine import training_model
+from transa.training.memory import TRAINED
+from transa.training.optimizers import state_shapes
+from transa.training.recipe import Recipe
+from transa.training.settings import table_settings
+from transa.training.sharded.slices import FILE
+
+#: Bytes of the number of a row on the wire.
+PLACE = 8
+#: Bytes for each id that deals it to a lane: its row, its place in the lane's list, and scratch.
+DEALT = 16
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large a graph is."""
+
+    entities: int
+    relations: int
+    triples: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What each worker takes.
+
+    Attributes
+    ----------
+    workers
+        How many there are.
+    memory
+        Bytes of one worker, by purpose.
+    sent
+        Bytes that one worker sends to others in an epoch.
+    """
+
+    workers: int
+    memory: dict[str, int]
+    sent: int
+
+    @property
+    def of_worker(self) -> int:
+        """The memory of one worker."""
+        return sum(self.memory.values())
+
+    @property
+    def total(self) -> int:
+        """The memory of all workers."""
+        return self.workers * self.of_worker
+
+    def __str__(self) -> str:
+        large = sorted(((name, size) for name, size in self.memory.items() if size > 1e6), key=lambda part: -part[1])
+        parts = ", ".join(f"{name} {amount(size)}" for name, size in large)
+        sent = f"; each sends about {amount(self.sent)} an epoch" if self.workers > 1 else ""
+        return f"{self.workers} x {amount(self.of_worker)} = {amount(self.total)} ({parts}){sent}"
+
+    def report(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        return {
+            "workers": self.workers,
+            "memory_of_a_worker": self.memory,
+            "bytes_of_a_worker": self.of_worker,
+            "bytes_in_all": self.total,
+            "bytes_sent_by_a_worker_in_an_epoch": self.sent,
+        }
+
+
+def plan(sizes: Sizes, recipe: Recipe, workers: int) -> Plan:
+    """Return what training a graph of a size takes; the formulas follow what the code allocates and sends."""
+    model = recipe.build_model(sizes.entities, sizes.relations)
+    width = 8 if recipe.precision == "float64" else 4
+    triples = sizes.triples * (2 if recipe.directional else 1)
+    positives = -(-min(recipe.batch_size, triples) // workers)
+    rows = positives * (3 + recipe.drawn_negatives)
+    pulled = _pulled(recipe, positives, workers)
+    memory = {
+        "program": PROGRAM,
+        "graph": 12 * sizes.triples + NAME * (sizes.entities + sizes.relations) + FACT * triples,
+        "order of an epoch": TRAINED * triples,
+        "lanes": DEALT * (sizes.entities + model.num_relations),
+        "tables": -(-sum(map(prod, model.shapes().values())) * width // workers),
+        "optimiser": -(-_state(model, recipe) * width // workers),
+        "batch": (rows + 4 * pulled) * model.dim * width + 13 * rows,
+        "checkpoint": 2 * FILE if sizes.entities * model.dim * width > FILE else 0,
+    }
+    return Plan(workers, memory, _sent(model, recipe, triples, workers))
+
+
+def _state(model: Model, recipe: Recipe) -> int:
+    """Return how many numbers the optimiser keeps."""
+    settings = table_settings(training_model(model, recipe), recipe)
+    shapes = {name: model.shapes()[name] for name in settings}
+    return sum(
+        sum(map(prod, state_shapes(settings[name].optimizer, rows, prod(shape))))
+        for name, (rows, *shape) in shapes.items()
+    )
+
+
+def _pulled(recipe: Recipe, positives: int, workers: int) -> int:
+    """Return about how many entities a worker pulls for a batch: heads and tails, and negatives of a lane or of each positive."""
+    lanes = recipe.lanes // workers
+    negatives = lanes if recipe.lane_negatives else positives
+    return 2 * positives + negatives * recipe.drawn_negatives
+
+
+def _sent(model: Model, recipe: Recipe, triples: int, workers: int) -> int:
+    """Return how many bytes a worker sends in an epoch: row numbers it asks for, rows it is asked for, and gradients.
+
+    The negatives of a lane are its worker's own. That an entity stands in a batch more than once is not taken off.
+    """
+    if workers == 1:
+        return 0
+    width = 8 if recipe.precision == "float64" else 4
+    trained = training_model(model, recipe)
+    mine = triples / workers
+    batches = -(-triples // recipe.batch_size)
+    entities = 2 + (0 if recipe.lane_negatives else recipe.drawn_negatives)
+    of_entity = 2 * (PLACE + model.dim * width)
+    asked = sum(map(prod, trained.relation_tables().values()))
+    learned = sum(
+        prod(model.shapes()[name][1:]) for name in table_settings(trained, recipe) if name.startswith("relation")
+    )
+    lanes = recipe.lanes // workers
+    of_batch = min(model.num_relations, recipe.batch_size // workers)
+    of_lane = min(model.num_relations, recipe.batch_size // recipe.lanes)
+    relations = of_batch * (PLACE + asked * width) + lanes * of_lane * (PLACE + learned * width)
+    return int((mine * entities * of_entity + batches * relations) * (workers - 1) / workers)
