@@ -26,6 +26,7 @@ from tests.training.sharded_workers import (
 from transa.evaluation.ranking import Ranker
 from transa.training import Options, RunFolder
 from transa.training.sharded.engine import ShardedEngine
+from transa.training.sharded.ranking import ShardedRanker
 from transa.training.sharded.slices import merged
 from transa.training.sharded.trainer import ShardedTrainer
 
@@ -36,6 +37,8 @@ pytestmark = pytest.mark.slow
 def by_workers(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[dict[str, Any]]]:
     """What each worker of 1, 2 and 4 found."""
     folder = tmp_path_factory.mktemp("workers")
+    for recipe in recipes().values():
+        train(recipe, epochs=1)  # compiles kernels once, where every worker would
     run_workers(4, same_bits, folder)
     return {
         count: [json.loads((folder / f"found-{count}-{rank}.json").read_text()) for rank in range(count)]
@@ -80,6 +83,8 @@ def test_it_trains_as_the_single_process_engine(name: str) -> None:
 def ranking(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what two workers found."""
     folder = tmp_path_factory.mktemp("ranking")
+    for recipe in ranking_recipes().values():
+        answers(ShardedRanker(train(recipe, epochs=1)[0]))  # compiles kernels once
     run_workers(2, ranked, folder)
     return folder
 

@@ -157,7 +157,8 @@ class EpochBatches:
     def lane_examples(self, numbers: range, lanes: list[Batch]) -> Examples:
         """Return the positives of some adjacent lanes of a batch with their negatives: the same as `examples` gives them."""
         start, stop = lanes[0].start, lanes[-1].stop
-        entities, at_head = (np.empty((stop - start, self.negatives), kind) for kind in (np.int32, np.bool_))
+        shape = stop - start, self.negatives
+        entities, at_head = np.empty(shape, np.int32), np.empty(shape, np.bool_)
         corrupt_pairs(
             self.triples, self.spans, start, stop, start, self._key, self.corruptor.candidates, entities, at_head
         )

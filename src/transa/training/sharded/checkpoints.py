@@ -46,7 +46,8 @@ def write(folder: RunFolder, kind: Kind, engine: ShardedEngine, **notes: Any) ->
     notes
         Plain values, which are kept in the file that names the folder.
     """
-    from torch.distributed import checkpoint
+    from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageWriter
+    from torch.distributed.checkpoint.state_dict_saver import save
 
     workers = engine.workers
     name = workers.tell(_free_name(folder, kind) if workers.is_first else None)
@@ -56,11 +57,9 @@ def write(folder: RunFolder, kind: Kind, engine: ShardedEngine, **notes: Any) ->
         named["relation.loop_free"] = engine.model.loop_free.to(torch.uint8)
     files = {str(each): each.file for each in slices_of(engine.model, engine.recipe, state=kind == "checkpoint")}
     files["relation.loop_free"] = 1
-    writer = checkpoint.HuggingFaceStorageWriter(
-        str(folder.path / name), fqn_to_index_mapping=files, save_distributed=True
-    )
+    writer = HuggingFaceStorageWriter(str(folder.path / name), fqn_to_index_mapping=files, save_distributed=True)
     with _quiet():
-        checkpoint.save(named, storage_writer=writer, no_dist=workers.count == 1)
+        save(named, storage_writer=writer, no_dist=workers.count == 1)
     if workers.is_first:
         folder.write_json(f"{kind}.json", {"folder": name, "steps": engine.steps, **notes})
         for other in FOLDERS:
@@ -71,16 +70,17 @@ def write(folder: RunFolder, kind: Kind, engine: ShardedEngine, **notes: Any) ->
 
 def read(folder: RunFolder, kind: Kind, engine: ShardedEngine) -> dict[str, Any]:
     """Read the rows of this worker back, and return the notes."""
-    from torch.distributed import checkpoint
+    from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
+    from torch.distributed.checkpoint.state_dict_loader import load
 
     notes = folder.read_json(f"{kind}.json")
     parts = list(_parts(engine, state=kind == "checkpoint"))
     named = {str(part.slice): torch.from_numpy(part.values) for part in parts}
     try:
         place = folder.place(folder_of(notes))
-        reader = checkpoint.HuggingFaceStorageReader(str(place))
+        reader = HuggingFaceStorageReader(str(place))
         with _quiet():
-            checkpoint.load(named, storage_reader=reader, no_dist=engine.workers.count == 1)
+            load(named, storage_reader=reader, no_dist=engine.workers.count == 1)
         engine.steps = int(notes["steps"])
     except InputError:
         raise
@@ -114,6 +114,6 @@ def _parts(engine: ShardedEngine, *, state: bool) -> Iterator[Part]:
 class _quiet(warnings.catch_warnings):  # noqa: N801
     """Keep torch from telling a single worker that it is alone."""
 
-    def __enter__(self) -> None:  # type: ignore[override]
+    def __enter__(self) -> None:
         super().__enter__()
         warnings.simplefilter("ignore")

@@ -19,7 +19,7 @@ Counts = npt.NDArray[np.int64]
 
 
 class Workers:
-    """This worker and the others; each trains the same number of lanes.
+    """The workers as one of them sees them; each trains the same number of lanes.
 
     Parameters
     ----------
