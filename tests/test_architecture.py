@@ -114,6 +114,7 @@ def test_matplotlib_is_imported_only_where_a_picture_is_drawn():
 ONLY = {
     "typer": {"cli"},
     "rich": {"cli", "data"},
+    "duckdb": {"data"},
     "matplotlib": {"analysis", "reproduction"},
     "fastapi": {"server"},
     "starlette": {"server"},

@@ -59,7 +59,7 @@ class ShardedEngine:
         trained = training_model(model, recipe)
         kernel = trained.kernel()
         assert kernel is not None  # noqa: S101
-        self.epoch_batches = EpochBatches(training_graph(graph, recipe), recipe, grouped=trained.grouped)
+        self.epoch_batches = EpochBatches(training_graph(graph, recipe), recipe, grouped=trained.grouped, whole=False)
         self.settings = table_settings(trained, recipe)
         kind = np.dtype(recipe.precision)
         dealt = self.epoch_batches.lane_entities or deal_entities(model.num_entities, recipe.lanes, recipe.seed)
@@ -118,11 +118,11 @@ class ShardedEngine:
         lanes = [self.epoch_batches.cut(batch)[number] for number in self.workers.lanes]
         examples = self.epoch_batches.lane_examples(self.workers.lanes, lanes)
         rows, places, tables = self._small(examples)
-        start = examples.start
+        start = lanes[0].start
         groups = (
             np.unique(np.concatenate([lane.groups for lane in lanes])) - start if batch.groups.size else batch.groups
         )
-        if examples.stop > start:
+        if examples.stop:
             self.lanes.compute(places, tables, groups)
         found = []
         for at, lane in enumerate(lanes):
@@ -134,7 +134,7 @@ class ShardedEngine:
 
     def _small(self, examples: Examples) -> tuple[tuple[Array, Array], Examples, Tables]:
         """Pull the rows that some positives touch; return which, the positives by their places among these, and their tables."""
-        triples = examples.triples[examples.start : examples.stop]
+        triples = examples.triples
         of_entity, of_relation = self.entities.numbering.rows, self.relations.numbering.rows
         ends, negatives, related = of_entity[triples[:, ::2]], of_entity[examples.negatives], of_relation[triples[:, 1]]
         distinct = self._distinct[self.entities]
