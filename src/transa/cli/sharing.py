@@ -20,6 +20,7 @@ from transa.readable import counted
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
     from transa.training import Options, Recipe, RunFolder
+    from transa.training.sharded.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,17 @@ class Sharing:
         bool, typer.Option("--sharded", help="Be one of the workers that torchrun starts, here or on several machines.")
     ] = False
 
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan", help="Only say what this takes: memory of each worker, and bytes between them an epoch."
+        ),
+    ] = False
+
     @property
     def is_given(self) -> bool:
-        """Whether several workers train."""
-        return self.sharded or self.workers is not None
+        """Whether several workers train, or somebody asks what they would take."""
+        return self.sharded or self.plan or self.workers is not None
 
     @contextmanager
     def one_voice(self) -> Iterator[None]:
@@ -51,6 +59,18 @@ class Sharing:
 
         with nullcontext() if is_first() else redirect_stderr(io.StringIO()):
             yield
+
+    def _check_memory(self, expected: Plan, options: Options) -> None:
+        """Refuse to start workers that will not fit into this machine."""
+        from transa.errors import InputError, amount
+        from transa.free_memory import free_memory
+
+        free = None if options.ignore_memory else free_memory()
+        if free is not None and expected.total > free:
+            raise InputError(
+                f"needs about {expected}, and {amount(free)} are free. Try a smaller dim, optimizer=adagrad_row, or more machines "
+                "(docs/scale.md); --ignore-memory goes on anyway"
+            )
 
     def check_recipe(self, model: str, recipe: str | None, dataset: str | None, given: dict[str, Any]) -> None:
         """Refuse the general recipe: its trials are those of one process."""
@@ -65,6 +85,7 @@ class Sharing:
     ) -> dict[str, Any] | None:
         """Start the workers, which ends this process; or be one of them, and return the summary if it is the first."""
         from transa.training.sharded.launching import is_first, is_restarted, joined, launch
+        from transa.training.sharded.plan import Sizes, plan
         from transa.training.sharded.requirements import check_sharded
         from transa.training.sharded.trainer import ShardedTrainer
         from transa.training.sharded.workers import check_workers
@@ -72,6 +93,14 @@ class Sharing:
         check_sharded(graph, recipe, options)
         if self.workers is not None:
             check_workers(self.workers, recipe.lanes)
+        workers = self.workers or int(os.environ.get("WORLD_SIZE", "1"))
+        mapped = "training_facts" in vars(graph)  # an index that was read with the graph
+        expected = plan(Sizes.of(graph), recipe, workers, mapped=mapped)
+        if self.plan:
+            return expected.report()
+        note(f"memory: about {expected}")
+        if self.workers is not None:
+            self._check_memory(expected, options)
             launch(self.workers, as_worker(sys.argv[1:]), options.threads)
         with joined():
             trainer = ShardedTrainer(graph, recipe, options, folder, source)

@@ -106,6 +106,8 @@ def train(
     summary = {"run": str(out), **summary}
     if as_json:
         emit_json(summary)
+    elif sharing.plan:
+        typer.echo(summary["plan"])
     else:
         best = summary["validation"]
         scored = f", best validation {best['measure']} {best['best']:.4f} in epoch {best['epoch']}" if best else ""
@@ -129,7 +131,7 @@ def _train(
     given = dict(map(read_setting, training.settings or []))
     if training.with_rules is not None:
         given["with_rules"] = training.with_rules
-    if not training.resume and not sharing.sharded:
+    if not training.resume and not sharing.sharded and not sharing.plan:
         folder.check_new()  # before any trials
     same = training.resume and not given and training.recipe in (None, GENERAL) and folder.holds("config.json")
     if not same and sharing.is_given:

@@ -50,8 +50,8 @@ class MappedGraph(FolderFormat):
                 if split == "train" or (folder / f"{split}.triples").exists()
             }
             none = np.empty((0, 3), ID)
-            splits = (triples.get(split, none) for split in SPLITS)
-            graph = KnowledgeGraph(entities, relations, *splits)
+            valid, test = triples.get("valid", none), triples.get("test", none)
+            graph = KnowledgeGraph(entities, relations, triples["train"], valid, test)
             sides = {side: _answers(folder, side, graph) for side in ("heads", "tails")}
         except (OSError, ValueError, pa.ArrowException) as error:
             raise InputError(f"not a readable graph folder ({error})", path=folder) from None

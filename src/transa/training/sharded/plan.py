@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from transa.data import KnowledgeGraph
 from transa.errors import amount
 from transa.evaluation.memory import FACT, NAME
 from transa.memory import PROGRAM
 from transa.models import Model
 from transa.training.engine import training_model
-from transa.training.memory import TRAINED
 from transa.training.optimizers import state_shapes
 from transa.training.recipe import Recipe
 from transa.training.settings import table_settings
@@ -19,8 +19,10 @@ from transa.training.sharded.slices import FILE
 
 #: Bytes of the number of a row on the wire.
 PLACE = 8
-#: Bytes for each id that deals it to a lane: its row, its place in the lane's list, and scratch.
-DEALT = 16
+#: Bytes for each id that deal it to a lane (its row, its place in the list of the lane, scratch), and for each row that is held.
+DEALT, HELD = 16, 8
+#: Bytes for each training triple: the order of an epoch, the triple itself, and its place in the index of known facts.
+ORDER, TRIPLE, INDEXED = 8, 12, 40
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,11 @@ class Sizes:
     entities: int
     relations: int
     triples: int
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph) -> Sizes:
+        """Return the sizes of a graph."""
+        return cls(len(graph.entities), len(graph.relations), len(graph.train))
 
 
 @dataclass(frozen=True)
@@ -42,12 +49,15 @@ class Plan:
         How many there are.
     memory
         Bytes of one worker, by purpose.
+    shared
+        Bytes of files that all workers of a machine read where they lie, in the format ``mapped``; 0 if each worker holds the graph.
     sent
         Bytes that one worker sends to others in an epoch.
     """
 
     workers: int
     memory: dict[str, int]
+    shared: int
     sent: int
 
     @property
@@ -57,28 +67,34 @@ class Plan:
 
     @property
     def total(self) -> int:
-        """The memory of all workers."""
-        return self.workers * self.of_worker
+        """The memory of all workers, if they are on one machine."""
+        return self.workers * self.of_worker + self.shared
 
     def __str__(self) -> str:
         large = sorted(((name, size) for name, size in self.memory.items() if size > 1e6), key=lambda part: -part[1])
         parts = ", ".join(f"{name} {amount(size)}" for name, size in large)
         sent = f"; each sends about {amount(self.sent)} an epoch" if self.workers > 1 else ""
-        return f"{self.workers} x {amount(self.of_worker)} = {amount(self.total)} ({parts}){sent}"
+        shared = f" and {amount(self.shared)} of shared files" if self.shared else ""
+        return f"{amount(self.total)}: {self.workers} x {amount(self.of_worker)} ({parts}){shared}{sent}"
 
     def report(self) -> dict[str, Any]:
         """Return the plan as JSON."""
         return {
+            "plan": str(self),
             "workers": self.workers,
             "memory_of_a_worker": self.memory,
             "bytes_of_a_worker": self.of_worker,
+            "bytes_of_shared_files": self.shared,
             "bytes_in_all": self.total,
             "bytes_sent_by_a_worker_in_an_epoch": self.sent,
         }
 
 
-def plan(sizes: Sizes, recipe: Recipe, workers: int) -> Plan:
-    """Return what training a graph of a size takes; the formulas follow what the code allocates and sends."""
+def plan(sizes: Sizes, recipe: Recipe, workers: int, *, mapped: bool = False) -> Plan:
+    """Return what training a graph of a size takes; the formulas follow what the code allocates and sends.
+
+    `mapped` tells whether the graph is read where it lies.
+    """
     model = recipe.build_model(sizes.entities, sizes.relations)
     width = 8 if recipe.precision == "float64" else 4
     triples = sizes.triples * (2 if recipe.directional else 1)
@@ -87,15 +103,17 @@ def plan(sizes: Sizes, recipe: Recipe, workers: int) -> Plan:
     pulled = _pulled(recipe, positives, workers)
     memory = {
         "program": PROGRAM,
-        "graph": 12 * sizes.triples + NAME * (sizes.entities + sizes.relations) + FACT * triples,
-        "order of an epoch": TRAINED * triples,
-        "lanes": DEALT * (sizes.entities + model.num_relations),
+        "names": NAME * (sizes.entities + sizes.relations),
+        "graph": 0 if mapped else TRIPLE * sizes.triples + FACT * triples,
+        "order of an epoch": ORDER * triples,
+        "lanes": (DEALT + HELD // workers) * (sizes.entities + model.num_relations),
         "tables": -(-sum(map(prod, model.shapes().values())) * width // workers),
         "optimiser": -(-_state(model, recipe) * width // workers),
         "batch": (rows + 4 * pulled) * model.dim * width + 13 * rows,
         "checkpoint": 2 * FILE if sizes.entities * model.dim * width > FILE else 0,
     }
-    return Plan(workers, memory, _sent(model, recipe, triples, workers))
+    shared = (TRIPLE + INDEXED) * sizes.triples if mapped else 0
+    return Plan(workers, memory, shared, _sent(model, recipe, triples, workers))
 
 
 def _state(model: Model, recipe: Recipe) -> int:
