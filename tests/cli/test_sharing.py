@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -82,3 +83,29 @@ def test_commands_of_workers_and_for_going_on(monkeypatch: pytest.MonkeyPatch) -
     assert resuming(["train", "g", "--sharded"]) == "torchrun … -m transa train g --sharded --resume"
     monkeypatch.setenv("TRANSA_WORKERS", "2")
     assert resuming(["train", "g", "--sharded", "--resume"]) == "transa train g --workers 2 --resume"
+
+
+def test_workers_evaluate_as_one_process_does(command, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert command("train", "nations", *SMALL, "--set", "loop_limit=0.01", "--sharded", "--out", run).code == 0
+    for options in ([], ["--no-loop-prior", "--split", "valid", "--limit", "50"]):
+        alone, together = (
+            json.loads(command("evaluate", run, "--no-rules", "--json", *options, *more).out)
+            for more in ([], ["--sharded"])
+        )
+        different = {name for name in alone if alone[name] != together[name]}
+        assert different <= {"seconds", "rescored"}
+    assert command("train", "nations", *SMALL, "--out", tmp_path / "alone").code == 0
+    refused = command("evaluate", tmp_path / "alone", "--sharded")
+    assert refused.code == 2
+    assert "trained by one process" in refused.err
+
+
+def test_a_plan_says_what_training_takes_and_trains_nothing(command, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    wanted = ["train", "nations", *SMALL, "--out", run, "--workers", "2", "--plan"]
+    assert "2 x 5" in command(*wanted).out
+    found = json.loads(command(*wanted, "--json").out)
+    assert found["bytes_in_all"] == 2 * found["bytes_of_a_worker"]
+    assert found["bytes_sent_by_a_worker_in_an_epoch"] > 0
+    assert not run.exists()

@@ -19,35 +19,27 @@ from transa.readable import counted
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
+    from transa.evaluation import Evaluation
     from transa.training import Options, Recipe, RunFolder
     from transa.training.sharded.plan import Plan
 
 
 @dataclass(frozen=True)
 class Sharing:
-    """Who trains: one process, or several that hold a part of the model each."""
+    """Who does the work: one process, or several that hold a part of the model each."""
 
     workers: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Train with so many processes on this machine, each of which holds a part of the rows."
-        ),
+        typer.Option(min=1, help="So many processes on this machine, each of which holds a part of the rows."),
     ] = None
     sharded: Annotated[
         bool, typer.Option("--sharded", help="Be one of the workers that torchrun starts, here or on several machines.")
     ] = False
 
-    plan: Annotated[
-        bool,
-        typer.Option(
-            "--plan", help="Only say what this takes: memory of each worker, and bytes between them an epoch."
-        ),
-    ] = False
-
     @property
     def is_given(self) -> bool:
-        """Whether several workers train, or somebody asks what they would take."""
-        return self.sharded or self.plan or self.workers is not None
+        """Whether there are several workers."""
+        return self.sharded or self.workers is not None
 
     @contextmanager
     def one_voice(self) -> Iterator[None]:
@@ -59,6 +51,41 @@ class Sharing:
 
         with nullcontext() if is_first() else redirect_stderr(io.StringIO()):
             yield
+
+    def evaluate(self, folder: RunFolder, ranking: dict[str, Any], threads: int | None) -> Evaluation | None:
+        """Start the workers, which ends this process; or be one of them, and return what they found if it is the first."""
+        from transa.evaluation import evaluate
+        from transa.training.sharded.checkpoints import opened
+        from transa.training.sharded.launching import is_first, joined, launch
+        from transa.training.sharded.ranking import ShardedRanker
+        from transa.training.sharded.workers import Workers, check_workers
+
+        if self.workers is not None:
+            check_workers(self.workers, folder.recipe().lanes)
+            launch(self.workers, as_worker(sys.argv[1:]), threads)
+        with joined():
+            held = opened(folder, Workers(folder.recipe().lanes))
+            if not ranking.pop("loop_prior"):
+                held.model.loop_free = None
+            found = evaluate(ShardedRanker(held), folder.graph(), **ranking)
+            return found if is_first() else None
+
+
+@dataclass(frozen=True)
+class SharedTraining(Sharing):
+    """Who trains, and whether to say only what that takes."""
+
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan", help="Only say what this takes: memory of each worker, and bytes between them an epoch."
+        ),
+    ] = False
+
+    @property
+    def is_given(self) -> bool:
+        """Whether several workers train, or somebody asks what they would take."""
+        return self.plan or super().is_given
 
     def _check_memory(self, expected: Plan, options: Options) -> None:
         """Refuse to start workers that will not fit into this machine."""

@@ -14,7 +14,7 @@ from transa.cli.graphs import load_graph
 from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, SplitSeed, TextFormat, Threads, add_command
 from transa.cli.output import emit_json, live_view, note, note_compiling, note_compiling_rules, table
 from transa.cli.serve import Listening, start
-from transa.cli.sharing import Sharing
+from transa.cli.sharing import SharedTraining
 from transa.readable import counted, one_line
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def train(
     out: Annotated[Path, typer.Option(metavar="RUN", help="The run folder.")],
     training: Training,
     machine: Machine,
-    sharing: Sharing,
+    sharing: SharedTraining,
     text: TextFormat,
     selection: Selection,
     split: Split = None,
@@ -115,7 +115,7 @@ def train(
 
 
 def _train(
-    source: str, graph: KnowledgeGraph, folder: RunFolder, training: Training, options: Options, sharing: Sharing
+    source: str, graph: KnowledgeGraph, folder: RunFolder, training: Training, options: Options, sharing: SharedTraining
 ) -> dict[str, Any] | None:
     """Train, and return the summary."""
     from transa.cli.stopping import stopping_between_epochs

@@ -56,6 +56,8 @@ class EpochBatches:
         whole groups and may be a little smaller than `batch_size`.
     whole
         Whether to hold all triples in the order of the epoch. Without them, there are only `lane_examples`.
+    dealt
+        To which lanes entities are dealt, if the caller knows it already.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class EpochBatches:
         grouped: bool,
         batch_size: int | None = None,
         whole: bool = True,
+        dealt: Numbering | None = None,
     ) -> None:
         self.corruptor = Corruptor(
             graph.training_facts, recipe.replaced, recipe.seed, typed=recipe.candidates == "typed"
@@ -77,7 +80,7 @@ class EpochBatches:
         self.grouped = grouped
         self.lane_entities: Numbering | None = None
         if recipe.lane_negatives:
-            self.lane_entities = deal_entities(len(graph.entities), recipe.lanes, recipe.seed)
+            self.lane_entities = dealt or deal_entities(len(graph.entities), recipe.lanes, recipe.seed)
         self.source = graph.train
         self.batches: list[Batch] = []
         self.whole = whole

@@ -354,7 +354,7 @@ class RunFolder:
             If training has not finished, or the tables are damaged.
         """
         model = self.empty_model()
-        self._check_finished()
+        self.check_finished()
         tensors, _ = self.read_tensors("weights.safetensors")
         try:
             model.load(tensors)
@@ -367,7 +367,8 @@ class RunFolder:
             model.bind(self.graph())
         return model
 
-    def _check_finished(self) -> None:
+    def check_finished(self) -> None:
+        """Raise an `InputError` if training has begun and not come to its end."""
         if self.holds("weights.safetensors") or self.holds("weights.json"):
             return
         if self.holds("checkpoint.json"):

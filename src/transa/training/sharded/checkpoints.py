@@ -17,10 +17,12 @@ import torch
 
 from transa.errors import InputError
 from transa.kernels.arguments import Array
+from transa.models.loop_prior import loop_free_relations
 from transa.training.run import RunFolder
-from transa.training.sharded.engine import ShardedEngine
+from transa.training.sharded.model import ShardedModel
 from transa.training.sharded.rows import ShardedRows
 from transa.training.sharded.slices import FOLDERS, Slice, folder_of, slices_of
+from transa.training.sharded.workers import Workers
 
 #: What is kept: the state from which training resumes, the tables of the best epoch, and the trained ones.
 Kind = Literal["checkpoint", "best", "weights"]
@@ -34,14 +36,14 @@ class Part:
     values: Array
 
 
-def write(folder: RunFolder, kind: Kind, engine: ShardedEngine, **notes: Any) -> None:
+def write(folder: RunFolder, kind: Kind, held: ShardedModel, **notes: Any) -> None:
     """Write the rows of all workers, with the state of the optimiser if training is to resume from them.
 
     Parameters
     ----------
     folder, kind
         Where, and as what.
-    engine
+    held
         Whose rows; the loop prior of its model goes with them.
     notes
         Plain values, which are kept in the file that names the folder.
@@ -49,47 +51,66 @@ def write(folder: RunFolder, kind: Kind, engine: ShardedEngine, **notes: Any) ->
     from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageWriter
     from torch.distributed.checkpoint.state_dict_saver import save
 
-    workers = engine.workers
+    workers = held.workers
     name = workers.tell(_free_name(folder, kind) if workers.is_first else None)
-    parts = list(_parts(engine, state=kind == "checkpoint"))
+    parts = list(_parts(held, state=kind == "checkpoint"))
     named = {str(part.slice): torch.from_numpy(part.values) for part in parts}
-    if engine.model.loop_free is not None and workers.is_first and kind != "checkpoint":
-        named["relation.loop_free"] = engine.model.loop_free.to(torch.uint8)
-    files = {str(each): each.file for each in slices_of(engine.model, engine.recipe, state=kind == "checkpoint")}
+    if held.model.loop_free is not None and workers.is_first and kind != "checkpoint":
+        named["relation.loop_free"] = held.model.loop_free.to(torch.uint8)
+    files = {str(each): each.file for each in slices_of(held.model, held.recipe, state=kind == "checkpoint")}
     files["relation.loop_free"] = 1
     writer = HuggingFaceStorageWriter(str(folder.path / name), fqn_to_index_mapping=files, save_distributed=True)
     with _quiet():
         save(named, storage_writer=writer, no_dist=workers.count == 1)
     if workers.is_first:
-        folder.write_json(f"{kind}.json", {"folder": name, "steps": engine.steps, **notes})
+        folder.write_json(f"{kind}.json", {"folder": name, "steps": held.steps, **notes})
         for other in FOLDERS:
             if other != name.rpartition(".")[2]:
                 shutil.rmtree(folder.path / f"{kind}.{other}", ignore_errors=True)
     workers.any(False)  # nobody goes on before the checkpoint is whole
 
 
-def read(folder: RunFolder, kind: Kind, engine: ShardedEngine) -> dict[str, Any]:
+def read(folder: RunFolder, kind: Kind, held: ShardedModel) -> dict[str, Any]:
     """Read the rows of this worker back, and return the notes."""
     from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
     from torch.distributed.checkpoint.state_dict_loader import load
 
     notes = folder.read_json(f"{kind}.json")
-    parts = list(_parts(engine, state=kind == "checkpoint"))
+    parts = list(_parts(held, state=kind == "checkpoint"))
     named = {str(part.slice): torch.from_numpy(part.values) for part in parts}
     try:
         place = folder.place(folder_of(notes))
         reader = HuggingFaceStorageReader(str(place))
         with _quiet():
-            load(named, storage_reader=reader, no_dist=engine.workers.count == 1)
-        engine.steps = int(notes["steps"])
+            load(named, storage_reader=reader, no_dist=held.workers.count == 1)
+        held.steps = int(notes["steps"])
     except InputError:
         raise
     except Exception as error:  # DCP turns whatever happened on any worker into errors of many kinds
         raise InputError(f"damaged or not readable ({error!r:.200})", path=folder.path / f"{kind}.json") from None
     broken = any(not np.isfinite(part.values).all() for part in parts)
-    if engine.workers.any(broken):
+    if held.workers.any(broken):
         raise InputError("the tables hold NaN or infinity", path=folder.path / f"{kind}.json")
     return notes
+
+
+def opened(folder: RunFolder, workers: Workers) -> ShardedModel:
+    """Read the part of a finished run of workers that this one holds.
+
+    Raises
+    ------
+    InputError
+        If training has not finished, files are damaged, or one process trained.
+    """
+    folder.check_finished()
+    if not folder.holds("weights.json"):
+        raise InputError("was trained by one process; leave out --workers and --sharded", path=folder.path)
+    recipe, graph = folder.recipe(), folder.graph()
+    held = ShardedModel(folder.empty_model(), recipe, workers)
+    read(folder, "weights", held)
+    if recipe.loop_limit:
+        held.model.loop_free = loop_free_relations(graph.train, len(graph.relations), recipe.loop_limit)
+    return held
 
 
 def _free_name(folder: RunFolder, kind: Kind) -> str:
@@ -100,14 +121,14 @@ def _free_name(folder: RunFolder, kind: Kind) -> str:
     return name
 
 
-def _parts(engine: ShardedEngine, *, state: bool) -> Iterator[Part]:
+def _parts(held: ShardedModel, *, state: bool) -> Iterator[Part]:
     """Yield the slices of this worker."""
-    rows: dict[str, ShardedRows] = {"entity": engine.entities, "relation": engine.relations}
-    for each in slices_of(engine.model, engine.recipe, state=state):
-        if each.lane in engine.workers.lanes:
-            held = rows[each.role]
-            table = held.tables[each.table] if each.what == "values" else getattr(held.steps[each.table], each.what)
-            start = held.lane(each.lane).start + each.start
+    roles: dict[str, ShardedRows] = {"entity": held.entities, "relation": held.relations}
+    for each in slices_of(held.model, held.recipe, state=state):
+        if each.lane in held.workers.lanes:
+            rows = roles[each.role]
+            table = rows.tables[each.table] if each.what == "values" else getattr(rows.steps[each.table], each.what)
+            start = rows.lane(each.lane).start + each.start
             yield Part(each, table[start : start + each.count])
 
 

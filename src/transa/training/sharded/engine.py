@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -16,20 +15,15 @@ from transa.kernels.threads import one_blas_thread
 from transa.models import Model
 from transa.training.engine import EpochReport, training_graph, training_model
 from transa.training.epoch_batches import Batch, EpochBatches
-from transa.training.lanes import Numbering, deal_entities
 from transa.training.losses import LOSSES
 from transa.training.recipe import Recipe
 from transa.training.settings import table_settings
 from transa.training.sharded.gradients import Distinct, LaneGradients, Sums
-from transa.training.sharded.rows import Column, ShardedRows
+from transa.training.sharded.model import TABLES, ShardedModel
 from transa.training.sharded.workers import Workers
-from transa.training.starting import start_rows
-
-#: The tables of a row: what each role has, in the order in which it travels.
-TABLES = ("vector", "metric")
 
 
-class ShardedEngine:
+class ShardedEngine(ShardedModel):
     """Trains a model of which each worker holds a part.
 
     Parameters
@@ -40,32 +34,19 @@ class ShardedEngine:
         What to train on, and how.
     workers
         Who takes part.
-
-    Attributes
-    ----------
-    entities, relations
-        The rows.
-    steps
-        How many steps were taken.
     """
 
     name = "sharded"
 
     def __init__(self, model: Model, graph: KnowledgeGraph, recipe: Recipe, workers: Workers) -> None:
-        self.model = model
-        self.recipe = recipe
-        self.workers = workers
-        self.steps = 0
         trained = training_model(model, recipe)
+        super().__init__(model, recipe, workers, table_settings(trained, recipe))
         kernel = trained.kernel()
         assert kernel is not None  # noqa: S101
-        self.epoch_batches = EpochBatches(training_graph(graph, recipe), recipe, grouped=trained.grouped, whole=False)
-        self.settings = table_settings(trained, recipe)
+        self.epoch_batches = EpochBatches(
+            training_graph(graph, recipe), recipe, grouped=trained.grouped, whole=False, dealt=self.entities.numbering
+        )
         kind = np.dtype(recipe.precision)
-        dealt = self.epoch_batches.lane_entities or deal_entities(model.num_entities, recipe.lanes, recipe.seed)
-        self.entities = ShardedRows(dealt, workers, self._columns("entity"), kind)
-        dealt = Numbering(model.num_relations, recipe.lanes, recipe.seed)
-        self.relations = ShardedRows(dealt, workers, self._columns("relation"), kind)
         #: The tables of relations that a batch needs, the rows of a metric, and those of them that are learned.
         self._needed = tuple(name for name in TABLES if name in trained.relation_tables())
         self._extra = model.relation_tables()["metric"][0] if "metric" in self._needed else 0
@@ -79,22 +60,6 @@ class ShardedEngine:
         self._distinct = {
             rows: Distinct(rows.numbering.block * recipe.lanes) for rows in (self.entities, self.relations)
         }
-
-    def _columns(self, role: str) -> dict[str, Column]:
-        shapes = self.model.entity_tables() if role == "entity" else self.model.relation_tables()
-        return {
-            name: Column(prod(shapes[name]), self.settings.get(f"{role}.{name}")) for name in TABLES if name in shapes
-        }
-
-    def start(self) -> None:
-        """Put the first values of `transa.training.starting.start_model` into the rows of this worker."""
-        roles = {"entity": self.entities, "relation": self.relations}
-        for name, first, values in start_rows(self.model, self.recipe):
-            role, table = name.split(".")
-            held = roles[role]
-            rows = held.numbering.rows[first : first + len(values)] - held.first
-            mine = (rows >= 0) & (rows < held.held)
-            held.tables[table][rows[mine]] = values.reshape(len(values), -1).numpy()[mine]
 
     def train_epoch(self, number: int) -> EpochReport:
         """Train one epoch; all workers return the same report."""

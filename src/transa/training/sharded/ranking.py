@@ -19,7 +19,7 @@ from transa.evaluation.ranking import Ranker
 from transa.kernels.arguments import Array
 from transa.models import Model, Rows
 from transa.training.recipe import Recipe
-from transa.training.sharded.engine import ShardedEngine
+from transa.training.sharded.model import ShardedModel
 
 #: Questions whose best answers are looked for at once.
 QUESTIONS = 256
@@ -30,36 +30,36 @@ class ShardedRanker(Ranker):
 
     Parameters
     ----------
-    engine
+    held
         Holds the rows; its model has no tables, but may have a loop prior.
     """
 
-    def __init__(self, engine: ShardedEngine) -> None:
-        self.engine = engine
-        self.model = engine.model
-        self.has_prior = engine.model.loop_free is not None
+    def __init__(self, held: ShardedModel) -> None:
+        self.held = held
+        self.model = held.model
+        self.has_prior = held.model.loop_free is not None
 
     def count(self, queries: Queries, callback: Callback | None = None) -> RankCounts:
         """Count for each target of each query the entities that score better or the same."""
         asked = self._asked(queries)
         named = np.unique(np.concatenate([asked.fixed, asked.targets]))
-        small = _Small(self.engine, asked, named)
+        small = _Small(self.held, asked, named)
         barred = np.where(self._barred(queries) >= 0, small.queries.fixed, -1)
         alone = small.ranker(None)._ranker.count(small.without_known, barred, None)
-        totals, rescored = np.zeros((len(self.engine.workers.lanes), 4, len(asked.targets)), np.int64), 0
+        totals, rescored = np.zeros((len(self.held.workers.lanes), 4, len(asked.targets)), np.int64), 0
         nobody = np.full(len(asked), -1, np.int64)
-        for at, lane in enumerate(self.engine.workers.lanes):
+        for at, lane in enumerate(self.held.workers.lanes):
             questions = small.in_lane(lane, behind=False)
             found = small.ranker(lane)._ranker.count(questions, nobody, None)
             totals[at] = found.counts[:4]
             totals[at, :2] -= alone.counts[:2]
             rescored += found.rescored
-        added = self.engine.workers.gather(totals).sum(axis=0)
+        added = self.held.workers.gather(totals).sum(axis=0)
         added[1] -= 1  # the target itself, in its own lane
         added[3] -= _known_targets(asked)
         if callback is not None:
             callback(len(asked.targets))
-        rescored = int(self.engine.workers.gather(np.array([rescored])).sum())
+        rescored = int(self.held.workers.gather(np.array([rescored])).sum())
         return RankCounts(np.concatenate([added, alone.counts[4:]]), rescored)
 
     def best(self, queries: Queries, number: int, *, leave_out_known: bool = False) -> BestAnswers:
@@ -78,17 +78,17 @@ class ShardedRanker(Ranker):
     def _best(self, asked: Queries, barred: npt.NDArray[np.int64], number: int, leave_out_known: bool) -> BestAnswers:
         if not leave_out_known:
             asked = replace(asked, stops=asked.starts)
-        small = _Small(self.engine, _with_one_more(asked, barred), np.unique(asked.fixed))
+        small = _Small(self.held, _with_one_more(asked, barred), np.unique(asked.fixed))
         answers, scores = [], []
-        for lane in self.engine.workers.lanes:
+        for lane in self.held.workers.lanes:
             questions = small.in_lane(lane, behind=True)
             nobody = np.full(len(asked), -1, np.int64)
             found, of_found = small.ranker(lane)._ranker.best(questions, nobody, number, True)
-            members = self.engine.entities.numbering.members(lane)
+            members = self.held.entities.numbering.members(lane)
             answers.append(np.where(found >= 0, members[np.minimum(found, len(members) - 1)], -1))
             scores.append(of_found)
-        every_answer = self.engine.workers.gather(np.stack(answers).astype(np.int64)).transpose(1, 0, 2)
-        every_score = self.engine.workers.gather(np.stack(scores)).transpose(1, 0, 2)
+        every_answer = self.held.workers.gather(np.stack(answers).astype(np.int64)).transpose(1, 0, 2)
+        every_score = self.held.workers.gather(np.stack(scores)).transpose(1, 0, 2)
         every_answer, every_score = every_answer.reshape(len(asked), -1), every_score.reshape(len(asked), -1)
         order = np.lexsort((every_answer, every_score), axis=1)[:, :number]
         return np.take_along_axis(every_answer, order, 1), np.take_along_axis(every_score, order, 1)
@@ -99,7 +99,7 @@ class _Small:
 
     Parameters
     ----------
-    engine
+    held
         Holds the rows.
     queries
         The questions.
@@ -107,18 +107,18 @@ class _Small:
         The entities they name, sorted.
     """
 
-    def __init__(self, engine: ShardedEngine, queries: Queries, named: npt.NDArray[np.int64]) -> None:
-        self.engine = engine
+    def __init__(self, held: ShardedModel, queries: Queries, named: npt.NDArray[np.int64]) -> None:
+        self.held = held
         self.asked = queries
         self.named = named
-        rows = engine.entities.numbering.rows[named]
+        rows = held.entities.numbering.rows[named]
         order = np.argsort(rows)
-        self.vectors = np.empty((len(named), engine.model.dim), engine.entities.tables["vector"].dtype)
-        self.vectors[order] = engine.entities.pull(rows[order], ("vector",))
+        self.vectors = np.empty((len(named), held.model.dim), held.entities.tables["vector"].dtype)
+        self.vectors[order] = held.entities.pull(rows[order], ("vector",))
         self.relations = np.unique(queries.relations)
-        rows = engine.relations.numbering.rows[self.relations]
+        rows = held.relations.numbering.rows[self.relations]
         order = np.argsort(rows)
-        pulled = engine.relations.pull(rows[order], tuple(engine.relations.columns))
+        pulled = held.relations.pull(rows[order], tuple(held.relations.columns))
         self.pulled = np.empty_like(pulled)
         self.pulled[order] = pulled
         self.queries = replace(
@@ -135,13 +135,13 @@ class _Small:
 
     def ranker(self, lane: int | None) -> Ranker:
         """Return the ranker of a lane with the named entities behind its own, or of these alone."""
-        own = self.engine.entities.tables["vector"]
-        vectors = self.vectors if lane is None else np.concatenate([own[self.engine.entities.lane(lane)], self.vectors])
-        return Ranker(_model(self.engine.recipe, self.engine.model, vectors, self.pulled))
+        own = self.held.entities.tables["vector"]
+        vectors = self.vectors if lane is None else np.concatenate([own[self.held.entities.lane(lane)], self.vectors])
+        return Ranker(_model(self.held.recipe, self.held.model, vectors, self.pulled))
 
     def in_lane(self, lane: int, *, behind: bool) -> Queries:
         """Return the questions as the model of a lane numbers entities; its own known answers, and all named ones if `behind`."""
-        numbering, asked = self.engine.entities.numbering, self.asked
+        numbering, asked = self.held.entities.numbering, self.asked
         members = numbering.members(lane)
         lengths = asked.stops - asked.starts
         owner = np.repeat(np.arange(len(asked)), lengths)
