@@ -84,17 +84,12 @@ class ShardedEngine(ShardedModel):
         examples = self.epoch_batches.lane_examples(self.workers.lanes, lanes)
         rows, places, tables = self._small(examples)
         start = lanes[0].start
-        groups = (
-            np.unique(np.concatenate([lane.groups for lane in lanes])) - start if batch.groups.size else batch.groups
-        )
-        if examples.stop:
-            self.lanes.compute(places, tables, groups)
         found = []
         for at, lane in enumerate(lanes):
-            own = slice(lane.start - start, lane.stop - start)
             if lane.stop > lane.start:
-                found.append(self.lanes.add_up(places, tables, own.start, own.stop))
-                totals[at] += self.lanes.losses[own].sum(), self.lanes.violations[own].sum()
+                here = Batch(lane.start - start, lane.stop - start, lane.groups - start)
+                found.append(self.lanes.of_lane(places, tables, here))
+                totals[at] += found[-1].loss, found[-1].violations
         self._push(rows, found, factor)
 
     def _small(self, examples: Examples) -> tuple[tuple[Array, Array], Examples, Tables]:

@@ -15,8 +15,11 @@ from transa.kernels.scores import GroupScore, Score
 from transa.kernels.threads import dealt
 from transa.kernels.training import gradient_phase
 from transa.kernels.updates import update_rows, update_vectors
+from transa.training.epoch_batches import Batch
 
 Places = npt.NDArray[np.int64]
+#: Positives whose gradients are computed at a time. Sums are rounded after each, so that another number gives other bits.
+CHUNK = 128
 
 
 class Distinct:
@@ -47,6 +50,8 @@ class Sums:
         Which entities the lane moves, and their gradients.
     relations, by_relation, by_extra
         The same for relations, with the gradients of their metrics where these are learned.
+    loss, violations
+        Summed over the positives of the lane.
     """
 
     entities: Places
@@ -54,6 +59,8 @@ class Sums:
     relations: Places
     by_relation: Array
     by_extra: Array
+    loss: float
+    violations: int
 
 
 class LaneGradients:
@@ -98,51 +105,70 @@ class LaneGradients:
         self._distinct = Distinct(entities + relations)
         self._room = positives, entities, relations
 
-    def compute(self, examples: Examples, tables: Tables, groups: npt.NDArray[np.int64]) -> None:
-        """Write losses, and gradients with respect to the rows of the small table, for each positive."""
-        positives, entities, relations = examples.stop, tables.num_entities, len(tables.extra)
+    def of_lane(self, examples: Examples, tables: Tables, lane: Batch) -> Sums:
+        """Return the sums of the gradients of a lane, whose rows and groups are those of `examples`, and its loss and violations.
+
+        Gradients are computed for some positives at a time, so that they stay in the processor's caches until they are added up.
+        """
+        entities, relations = tables.num_entities, len(tables.extra)
+        whole = isinstance(self.score, GroupScore)
+        step = lane.stop - lane.start if whole else min(CHUNK, lane.stop - lane.start)
+        self._make_room(step, entities, relations)
+        loss, violations = 0.0, 0
+        moved: list[Places] = []
+        for start in range(lane.start, lane.stop, max(step, 1)):
+            stop = min(start + step, lane.stop)
+            part = Examples(examples.triples, start, stop, examples.negatives[start:stop], examples.at_head[start:stop])
+            self._differentiate(part, tables, lane.groups)
+            moved.append(self._add_up(part, entities, relations))
+            loss += float(self.losses[: stop - start].sum())
+            violations += int(self.violations[: stop - start].sum())
+        rows = self._distinct.of(np.concatenate([np.empty(0, np.int64), *moved]))
+        border = np.searchsorted(rows, entities)
+        of_entities, of_relations = rows[:border], rows[border:] - entities
+        found = Sums(
+            *(of_entities, self.sums[of_entities], of_relations, self.sums[rows[border:]]),
+            *(self.extra_sums[of_relations], loss, violations),
+        )
+        self.sums[rows] = 0
+        self.extra_sums[of_relations] = 0
+        return found
+
+    def _make_room(self, positives: int, entities: int, relations: int) -> None:
         needed = positives, entities, relations
         if any(need > room for need, room in zip(needed, self._room, strict=True)):
             self._allocate(*(max(pair) for pair in zip(needed, self._room, strict=True)))
-        results = self.factors, self.gradients, self.losses, self.violations, self.active
-        if not isinstance(self.score, GroupScore):
-            rest = self.gradients, self.extra_gradients, self.losses, self.violations, self.active
-            gradient_phase(self.score, examples, tables, self.objective, self.scores, self.factors, *rest)
-            return
-        work = groups, dealt(np.diff(groups)), self.score.absolute, examples, tables, self.objective
-        if self.objective.loss == MARGIN and not self.objective.root:
-            hinge_gradient_phase(*work, *results)
-        else:
-            grouped_gradient_phase(*work, self.scores, *results)
 
-    def add_up(self, examples: Examples, tables: Tables, start: int, stop: int) -> Sums:
-        """Return the sums of the gradients of positives `start` to `stop`, which are a lane."""
-        width, entities, relations = 3 + self.negatives, tables.num_entities, len(tables.extra)
-        active, factors = self.active[start:stop], self.factors[start:stop]
-        lane = Examples(examples.triples, start, stop, examples.negatives[start:stop], examples.at_head[start:stop])
+    def _differentiate(self, examples: Examples, tables: Tables, groups: npt.NDArray[np.int64]) -> None:
+        """Write losses, and gradients with respect to the rows of the small table, for each positive."""
+        if isinstance(self.score, GroupScore):
+            work = groups, dealt(np.diff(groups)), self.score.absolute, examples, tables, self.objective
+            results = self.factors, self.gradients, self.losses, self.violations, self.active
+            if self.objective.loss == MARGIN and not self.objective.root:
+                hinge_gradient_phase(*work, *results)
+            else:
+                grouped_gradient_phase(*work, self.scores, *results)
+            return
+        rest = self.gradients, self.extra_gradients, self.losses, self.violations, self.active
+        gradient_phase(self.score, examples, tables, self.objective, self.scores, self.factors, *rest)
+
+    def _add_up(self, examples: Examples, entities: int, relations: int) -> Places:
+        """Add the gradients of some positives to the sums, and return the rows of the small table that they belong to."""
+        size = examples.stop - examples.start
+        active, factors = self.active[:size], self.factors[:size]
         nothing = self.sums[:, :0]
         sums, slots = self.sums[: entities + relations], self.slots[: entities + relations]
         update_vectors(
-            *(lane, entities, self._adding, factors, active, self.gradients[start * width : stop * width]),
-            *(slots, self.touched, sums, nothing, nothing),
+            *(examples, entities, self._adding, factors, active, self.gradients, slots, self.touched),
+            *(sums, nothing, nothing),
         )
-        triples = examples.triples[start:stop][active]
-        moved = np.concatenate(
-            [triples[:, 0], triples[:, 2], lane.negatives[active][factors[active, 1:] != 0]], dtype=np.int64
-        )
-        of_entities = self._distinct.of(moved)
-        of_relations = self._distinct.of(triples[:, 1].astype(np.int64))
+        triples = examples.triples[examples.start : examples.stop]
         if self.extra:
-            gradients = self.extra_gradients[start:stop].reshape(stop - start, -1)
             update_rows(
-                *(np.ascontiguousarray(examples.triples[start:stop, 1]), self._adding, active, len(self.touched)),
-                *(gradients, slots[:relations], self.extra_sums, nothing, nothing),
+                *(np.ascontiguousarray(triples[:, 1]), self._adding, active, len(self.touched)),
+                *(self.extra_gradients.reshape(len(self.extra_gradients), -1), slots[:relations]),
+                *(self.extra_sums, nothing, nothing),
             )
-        found = Sums(
-            *(of_entities, sums[of_entities], of_relations),
-            *(sums[entities + of_relations], self.extra_sums[of_relations]),
-        )
-        sums[of_entities] = 0
-        sums[entities + of_relations] = 0
-        self.extra_sums[of_relations] = 0
-        return found
+        triples = triples[active]
+        negatives = examples.negatives[active][factors[active, 1:] != 0]
+        return np.concatenate([triples[:, 0], triples[:, 2], negatives, triples[:, 1] + entities], dtype=np.int64)

@@ -15,12 +15,15 @@ from transa.training.engine import training_model
 from transa.training.optimizers import state_shapes
 from transa.training.recipe import Recipe
 from transa.training.settings import table_settings
+from transa.training.sharded.gradients import CHUNK
 from transa.training.sharded.slices import FILE
 
 #: Bytes of the number of a row on the wire.
 PLACE = 8
 #: Bytes for each id that deal it to a lane (its row, its place in the list of the lane, scratch), and for each row that is held.
 DEALT, HELD = 16, 8
+#: How often a row that is pulled is in memory (as it comes, in the small table, its sum, its gradient), and bytes for each negative.
+PULLED, DRAWN = 5, 32
 #: Bytes for each training triple: the order of an epoch, the triple itself, and its place in the index of known facts.
 ORDER, TRIPLE, INDEXED = 8, 12, 40
 
@@ -99,7 +102,8 @@ def plan(sizes: Sizes, recipe: Recipe, workers: int, *, mapped: bool = False) ->
     width = 8 if recipe.precision == "float64" else 4
     triples = sizes.triples * (2 if recipe.directional else 1)
     positives = -(-min(recipe.batch_size, triples) // workers)
-    rows = positives * (3 + recipe.drawn_negatives)
+    at_once = -(-positives * workers // recipe.lanes) if model.grouped else CHUNK
+    rows = min(at_once, positives) * (3 + recipe.drawn_negatives)
     pulled = _pulled(recipe, positives, workers)
     memory = {
         "program": PROGRAM,
@@ -109,7 +113,7 @@ def plan(sizes: Sizes, recipe: Recipe, workers: int, *, mapped: bool = False) ->
         "lanes": (DEALT + HELD // workers) * (sizes.entities + model.num_relations),
         "tables": -(-sum(map(prod, model.shapes().values())) * width // workers),
         "optimiser": -(-_state(model, recipe) * width // workers),
-        "batch": (rows + 4 * pulled) * model.dim * width + 13 * rows,
+        "batch": (rows + PULLED * pulled) * model.dim * width + DRAWN * positives * recipe.drawn_negatives,
         "checkpoint": 2 * FILE if sizes.entities * model.dim * width > FILE else 0,
     }
     shared = (TRIPLE + INDEXED) * sizes.triples if mapped else 0
