@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -59,3 +62,9 @@ def test_rows_travel_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     engine.train_epoch(1)
     expected = 2 * plan(Sizes.of(UMLS), recipe, 2).sent
     assert 0.3 * expected < engine.workers.bytes_sent < 1.2 * expected
+
+
+def test_the_table_of_the_page_is_what_the_code_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parent.parent.parent
+    monkeypatch.syspath_prepend(str(root / "benchmarks"))
+    assert import_module("tables").scale_table() in (root / "docs" / "scale.md").read_text("utf-8")

@@ -41,15 +41,19 @@ class Sharing:
         """Whether there are several workers."""
         return self.sharded or self.workers is not None
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether another process tells what there is to tell: the first worker."""
+        if self.workers is not None or not self.sharded:
+            return self.workers is not None
+        from transa.training.sharded.launching import is_first
+
+        return not is_first()
+
     @contextmanager
     def one_voice(self) -> Iterator[None]:
         """Leave notes to the first worker; errors are everybody's."""
-        if not self.sharded:
-            yield
-            return
-        from transa.training.sharded.launching import is_first
-
-        with nullcontext() if is_first() else redirect_stderr(io.StringIO()):
+        with redirect_stderr(io.StringIO()) if self.is_quiet else nullcontext():
             yield
 
     def evaluate(self, folder: RunFolder, ranking: dict[str, Any], threads: int | None) -> Evaluation | None:
@@ -86,6 +90,11 @@ class SharedTraining(Sharing):
     def is_given(self) -> bool:
         """Whether several workers train, or somebody asks what they would take."""
         return self.plan or super().is_given
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether another process tells what there is to tell; a plan is told here."""
+        return not self.plan and super().is_quiet
 
     def _check_memory(self, expected: Plan, options: Options) -> None:
         """Refuse to start workers that will not fit into this machine."""
@@ -134,7 +143,7 @@ class SharedTraining(Sharing):
             each = f"{counted(trainer.workers.count, 'worker')}, each with {counted(trainer.threads, 'thread')}"
             note(f"{trainer.model!r}; {each}")
             with stopping_between_epochs(trainer, command=resuming(sys.argv[1:])), live_view(recipe.epochs) as callback:
-                trainer.fit(callback if is_first() else None, resume=resume or is_restarted())
+                trainer.fit(callback if is_first() else None, resume=resume or (is_restarted() and folder.started()))
             return trainer.summary() if is_first() else None
 
 
