@@ -26,6 +26,7 @@ def main() -> None:
     parser.add_argument("--dim", type=int, default=100)
     parser.add_argument("--negatives", type=int, default=64)
     parser.add_argument("--batch-size", type=int, default=4096)
+    parser.add_argument("--lanes", type=int, default=8)
     parser.add_argument("--sample", type=int, default=5000, help="validation triples")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--no-record", action="store_true", help="print only")
@@ -36,7 +37,7 @@ def main() -> None:
     found = {}
     for lane_negatives in (False, True):
         how = {"epochs": given.epochs, "dim": given.dim, "negatives": given.negatives, "batch_size": given.batch_size}
-        changed = {**how, "lane_negatives": lane_negatives, "validate_every": 0}
+        changed = {**how, "lanes": given.lanes, "lane_negatives": lane_negatives, "validate_every": 0}
         recipe = load_recipe("transe", "modern", given.dataset, changed)
         trainer = Trainer(graph, recipe, Options(threads=given.threads))
         model = trainer.fit()

@@ -74,6 +74,7 @@ def start(folder: Path, log: Path, *, resume: bool = False) -> list[subprocess.P
     for number, (host, name, address) in enumerate(zip(HOSTS, ("veth-a", "veth-b"), ADDRESSES, strict=True)):
         where = ["--nnodes", "2", "--node-rank", str(number), "--nproc-per-node", "1", "--local-addr", address]
         meet = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"{ADDRESSES[0]}:{PORT}", "--rdzv-id", folder.name]
+        meet += ["--rdzv-conf", f"is_host={str(number == 0).lower()}"]  # the names of hosts are no use here
         torchrun = [sys.executable, "-m", "torch.distributed.run", *where, *meet, "--max-restarts", "3"]
         environment = {
             **os.environ,
