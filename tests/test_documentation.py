@@ -30,6 +30,7 @@ PAGES = {
     "README.md": ("films.csv", "runs/wn11"),
     "docs/analysis.md": ("runs/wn11", "runs/wn11-transe"),
     "docs/auditing.md": (),
+    "docs/bridges.md": (),
     "docs/data.md": ("films.csv", "films", "cast.csv"),
     "docs/design.md": (),
     "docs/evaluation.md": ("runs/wn11", "runs/wn18"),

@@ -13,7 +13,7 @@ from tests.inference.runs import blurred, trained
 from transa.errors import InputError
 from transa.inference import Question, Trained, answer, audit, check, complete, discover, explain, neighbours
 from transa.inference.answers import Answers, Prediction
-from transa.inference.results import SHOWN, Table
+from transa.table import SHOWN, Table
 
 
 def every() -> dict[str, Any]:

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from transa import choices
-from transa.cli.options import Json, Overwrite, Selection, Source, Split, SplitSeed, TextFormat, add_command, column_of
+from transa.cli.options import (
+    GraphSelection,
+    Json,
+    Overwrite,
+    Selection,
+    Source,
+    Split,
+    SplitSeed,
+    TextFormat,
+    add_command,
+    column_of,
+)
 from transa.cli.output import REACHED, emit_json, note, note_compiling_rules, rules_mined, shown_names, table
 from transa.readable import graph_size, short
 
@@ -94,7 +105,7 @@ def known_format(name: str | None) -> str | None:
 def stats(
     source: Source,
     text: TextFormat,
-    selection: Selection,
+    selection: GraphSelection,
     as_json: Json = False,
     top: Annotated[int, typer.Option(min=0, help="How many relations to show.")] = 15,
     no_rules: Annotated[bool, typer.Option("--no-rules", help="Without what rules reach.")] = False,
@@ -204,7 +215,7 @@ def convert(
         ),
     ],
     text: TextFormat,
-    selection: Selection,
+    selection: GraphSelection,
     to: Annotated[
         str | None,
         typer.Option(
@@ -266,7 +277,7 @@ def convert(
 
 
 def load_graph(
-    source: str, text: TextFormat, selection: Selection, split: str | None = None, seed: int = 0
+    source: str, text: TextFormat, selection: GraphSelection, split: str | None = None, seed: int = 0
 ) -> KnowledgeGraph:
     """Load a graph as the options of a command say."""
     from transa.data import load
@@ -274,6 +285,7 @@ def load_graph(
     return load(
         source,
         **text.options(),
+        query=selection.query,
         minimum_confidence=_confidence(selection.minimum_confidence),
         drop_relations=selection.drop_relation or (),
         literals=not selection.no_literals,

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from transa.data import Vocabulary
     from transa.inference import Trained
-    from transa.inference.results import Table as Result
     from transa.inference.rows import Skipped
     from transa.models import Model
+    from transa.table import Table as Result
     from transa.training import Progress
 
 #: How many rows that were left out are shown.

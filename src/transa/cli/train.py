@@ -11,7 +11,17 @@ import typer
 
 from transa.choices import EngineName
 from transa.cli.graphs import load_graph
-from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, SplitSeed, TextFormat, Threads, add_command
+from transa.cli.options import (
+    GraphSelection,
+    IgnoreMemory,
+    Json,
+    Source,
+    Split,
+    SplitSeed,
+    TextFormat,
+    Threads,
+    add_command,
+)
 from transa.cli.output import emit_json, live_view, note, note_compiling, note_compiling_rules, table
 from transa.cli.serve import Listening, start
 from transa.readable import counted, one_line
@@ -88,7 +98,7 @@ def train(
     training: Training,
     machine: Machine,
     text: TextFormat,
-    selection: Selection,
+    selection: GraphSelection,
     split: Split = None,
     split_seed: SplitSeed = 0,
     as_json: Json = False,

@@ -45,10 +45,12 @@ from transa.training.recipe import Recipe, recipe_from
 FORMAT = 2
 #: The formats that this version reads.
 READABLE = (1, FORMAT)
+#: The trained tables, in a run and in a folder written by `transa.pretrained`.
+WEIGHTS, PRETRAINED = "weights.safetensors", "model.safetensors"
 #: What training writes, in the order in which the files first appear.
 WRITTEN = (
     *("config.json", "graph", "checkpoint.safetensors", "log.jsonl", "best.safetensors"),
-    *("weights.safetensors", "metrics.json"),
+    *(WEIGHTS, "metrics.json"),
 )
 
 
@@ -164,6 +166,11 @@ class RunFolder:
     def holds(self, name: str) -> bool:
         """Tell whether the folder holds a file of this name."""
         return (self.path / name).exists()
+
+    @property
+    def weights(self) -> str:
+        """The file of the trained tables."""
+        return PRETRAINED if self.holds(PRETRAINED) else WEIGHTS
 
     # ------------------------------------------------------------------ writing
 
@@ -326,20 +333,20 @@ class RunFolder:
         """
         model = self.empty_model()
         self._check_finished()
-        tensors, _ = self.read_tensors("weights.safetensors")
+        tensors, _ = self.read_tensors(self.weights)
         try:
             model.load(tensors)
             for name, table in model.tensors().items():
                 if not bool(isfinite(table).all()):
                     raise InputError(f"{name} holds NaN or infinity")
         except InputError as error:
-            raise InputError(str(error), path=self.path / "weights.safetensors") from None
+            raise InputError(str(error), path=self.path / self.weights) from None
         if model.by_paths:
             model.bind(self.graph())
         return model
 
     def _check_finished(self) -> None:
-        if self.holds("weights.safetensors") or not self.holds("checkpoint.safetensors"):
+        if self.holds(self.weights) or not self.holds("checkpoint.safetensors"):
             return
         _, notes = self.read_tensors("checkpoint.safetensors")
         recipe = self.recipe()
