@@ -69,13 +69,10 @@ def load(
         Fractions of train, valid and test, for a graph that has no valid and test triples yet.
     seed
         The seed of that split.
-    header
-        Whether the first line of a text file names the columns. By default it does if it is a usual header, or if nothing in it comes
-        again in the other lines.
-    delimiter
-        The character between the fields of a text file. By default the file is tried with the usual ones.
-    quotes
-        Whether a field that starts with ``"`` is quoted.
+    text
+        How to read a text file: ``header``, whether the first line names the columns (by default it does if it is a usual header, or if
+        nothing in it comes again in the other lines); ``delimiter``, the character between fields (by default the usual ones are
+        tried); ``quotes``, whether a field that starts with ``"`` is quoted (by default it is).
 
     Returns
     -------

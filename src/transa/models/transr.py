@@ -89,7 +89,8 @@ class TransR(ResidualModel):
 
     def clamped(self, projected: Tensor) -> Tensor:
         """Return projected entities, shortened to norm 1 where they are longer."""
-        return projected / torch.linalg.vector_norm(projected, self.norm, -1, keepdim=True).clamp(min=1)
+        lengths: Tensor = torch.linalg.vector_norm(projected, self.norm, -1, keepdim=True)
+        return projected / lengths.clamp(min=1)
 
     def excess(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
         """Return by how much the squared norms of projected entities exceed 1."""
