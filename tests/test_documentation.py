@@ -205,6 +205,7 @@ def test_every_page_with_blocks_is_followed_and_nothing_is_left_out_for_nothing(
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:::(pykeen|torch_max_mem|torch)")  # what PyKEEN does inside is not ours to warn of
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "docs/tutorial.md"])
 def test_a_page_works_as_printed(page: str, folder: Path, beginning: Path, shell: Shell) -> None:
     follow(page, folder, beginning, shell)
