@@ -9,6 +9,7 @@ best.safetensors       the tables of the epoch with the best validation score, i
 weights.safetensors    the trained tables
 metrics.json           a summary of the training
 calibration.json       thresholds and probabilities from valid, written when first needed
+tracking.json          under which names trackers know the run, if there are any
 extension.json         which run `transa extend` started from, in a run that it wrote
 ====================== =======================================================================
 
@@ -48,7 +49,7 @@ READABLE = (1, FORMAT)
 #: What training writes, in the order in which the files first appear.
 WRITTEN = (
     *("config.json", "graph", "checkpoint.safetensors", "log.jsonl", "best.safetensors"),
-    *("weights.safetensors", "metrics.json"),
+    *("weights.safetensors", "metrics.json", "tracking.json"),
 )
 
 
