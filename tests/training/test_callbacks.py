@@ -128,5 +128,5 @@ def test_a_callback_can_ask_for_a_checkpoint(tmp_path: Path) -> None:
 
 
 def test_what_is_no_callback_is_refused() -> None:
-    with pytest.raises(InputError, match="callback: expected a transa.Callback or a function, found int"):
+    with pytest.raises(InputError, match=r"callback: expected a transa\.Callback or a function, found int"):
         transa.TransE(4, epochs=1).fit(NATIONS, callback=[3])  # type: ignore[list-item]

@@ -28,13 +28,19 @@ def interrupted(folder: Path, where: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
 
 
-def test_mlflow_holds_one_run_with_settings_and_every_epoch(tmp_path: Path) -> None:
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URI of an empty store of MLflow in files."""
     pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    return (tmp_path / "store").as_uri()
+
+
+def test_mlflow_holds_one_run_with_settings_and_every_epoch(tmp_path: Path, store: str) -> None:
     from mlflow.tracking import MlflowClient
 
-    where = (tmp_path / "store").as_uri()
-    log = interrupted(tmp_path / "run", f"mlflow:{where}")
-    client = MlflowClient(tracking_uri=where)
+    log = interrupted(tmp_path / "run", f"mlflow:{store}")
+    client = MlflowClient(tracking_uri=store)
     experiment = client.get_experiment_by_name("transa")
     (run,) = client.search_runs([experiment.experiment_id])
     assert run.info.status == "FINISHED"
@@ -48,17 +54,15 @@ def test_mlflow_holds_one_run_with_settings_and_every_epoch(tmp_path: Path) -> N
     assert run.data.metrics["final_best"] == log[-1]["best"]
 
 
-def test_mlflow_knows_that_a_run_failed(tmp_path: Path) -> None:
-    pytest.importorskip("mlflow")
+def test_mlflow_knows_that_a_run_failed(store: str) -> None:
     from mlflow.tracking import MlflowClient
 
     def broken(progress: object) -> None:
         raise ZeroDivisionError
 
-    where = (tmp_path / "store").as_uri()
     with pytest.raises(ZeroDivisionError):
-        Trainer(NATIONS, RECIPE).fit([tracker(f"mlflow:{where}"), broken])
-    client = MlflowClient(tracking_uri=where)
+        Trainer(NATIONS, RECIPE).fit([tracker(f"mlflow:{store}"), broken])
+    client = MlflowClient(tracking_uri=store)
     (run,) = client.search_runs([client.get_experiment_by_name("transa").experiment_id])
     assert run.info.status == "FAILED"
 

@@ -69,8 +69,9 @@ transa.tune(transa.load("nations"), "transe", {SMALL!r}, minutes=5, folder={str(
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     before = StudyFolder(tmp_path / "study").attempts()
     assert len(before) == 4
-    study = StudyFolder(tmp_path / "study").study()
-    study.ask()  # a trial that was under way
+    left = StudyFolder(tmp_path / "study")
+    left.study.ask()  # a trial that was under way
+    left.close()
     with pytest.raises(InputError, match="holds a search or a run already"):
         transa.tune(NATIONS, "transe", SMALL, minutes=5, trials=6, folder=tmp_path / "study")
     with pytest.raises(InputError, match="the graph is not the one"):
@@ -130,9 +131,10 @@ def test_a_folder_without_a_search_is_not_resumed_and_a_broken_one_is_named(tmp_
     with pytest.raises(InputError, match="holds no search to resume"):
         transa.tune(NATIONS, "transe", folder=tmp_path / "none", resume=True)
     transa.tune(NATIONS, "transe", SMALL, trials=1, folder=tmp_path / "study")
+    assert not list((tmp_path / "study").glob("study.db-*"))  # all of it is in one file
     (tmp_path / "study" / "study.db").write_bytes(b"no database" * 100)
     with pytest.raises(InputError, match=r"study\.db: not readable"):
-        transa.tune(NATIONS, "transe", folder=tmp_path / "study", resume=True)
+        transa.tune(NATIONS, "transe", trials=2, folder=tmp_path / "study", resume=True)
 
 
 def test_a_recipe_survives_toml() -> None:
@@ -148,7 +150,13 @@ def test_without_optuna_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_settings_that_cannot_be_trained_are_told() -> None:
     with pytest.raises(InputError, match="no trial was trained to the end"):
-        transa.tune(NATIONS, "um", {"learning_rate": 1e30, "epochs": 3, "dim": 4}, trials=2, minutes=5)
+        transa.tune(
+            NATIONS,
+            "transe",
+            {**SMALL, "learning_rate": 1e38, "optimizer": "sgd", "entity_norm": "free"},
+            trials=2,
+            minutes=5,
+        )
 
 
 def test_an_attempt_is_told_as_it_was() -> None:

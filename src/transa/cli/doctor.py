@@ -30,7 +30,9 @@ def doctor(
         raise typer.Exit(1 if missing else 0)
     free = found["free_memory"]
     typer.echo(f"transa {found['transa']}, Python {found['python']}, {found['system']}")
-    typer.echo(f"{found['processors']} processors, {'memory unknown' if free is None else f'{amount(free)} of memory free'}")
+    typer.echo(
+        f"{found['processors']} processors, {'memory unknown' if free is None else f'{amount(free)} of memory free'}"
+    )
     rows = [(name, version or "missing", "needed") for name, version in found["required"].items()]
     for extra, packages in found["extras"].items():
         for name, version in packages.items():
@@ -46,10 +48,8 @@ def doctor(
     typer.echo(f"Datasets: {', '.join(here)} are here; others are downloaded when first used")
     if "speed" in found:
         pace = found["speed"]
-        typer.echo(
-            f"Speed: TransE (k = 50) trains {pace['triples_per_second']:,.0f} triples/s on UMLS and ranks {pace['ranks_per_second']:,.0f} "
-            f"questions/s, by {pace['threads']} threads"
-        )
+        trains, ranks = f"{pace['triples_per_second']:,.0f} triples/s", f"{pace['ranks_per_second']:,.0f} questions/s"
+        typer.echo(f"Speed: TransE (k = 50) trains {trains} on UMLS and ranks {ranks}, by {pace['threads']} threads")
     for name in missing:
         note(f"{name} is missing: pip install transa")
     raise typer.Exit(1 if missing else 0)

@@ -69,16 +69,16 @@ class Compiler(event.Listener):  # type: ignore[misc]
         self.seconds = 0.0
         self._depth = 0
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, told: Any) -> None:
         """Take note of a kernel; what it is compiled with does not count by itself."""
         if not self._depth:
             self._began = time.perf_counter()
-            name = event.data["dispatcher"].__name__.strip("_").replace("_", " ")
+            name = told.data["dispatcher"].__name__.strip("_").replace("_", " ")
             self.names.append(name)
             self.tell(name)
         self._depth += 1
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, told: Any) -> None:
         """Take note of the time."""
         self._depth -= 1
         if not self._depth:

@@ -30,7 +30,8 @@ class Search:
 
     model: Annotated[str, typer.Option(help="One of those that `transa models` lists.")] = "transa"
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="A setting that all trials have; repeatable.")
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="A setting that all trials have; repeatable."),
     ] = None
     minutes: Annotated[float, typer.Option(help="How long to search.")] = 30.0
     trials: Annotated[int | None, typer.Option(min=1, help="How many trials at most.")] = None

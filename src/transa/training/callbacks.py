@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Callback:
     """Is told of the start, the epochs and the end of training. Write a subclass with the methods you need.
 
-    Callbacks see the trainer as it is: its `model`, `graph`, `recipe`, `folder` and `summary`. They change nothing that training depends
-    on, but they may call `trainer.end_early` or `trainer.checkpoint`.
+    Callbacks see the trainer as it is: its `model`, `graph`, `recipe`, `folder` and `summary`. They should change none of these, but
+    they may call `trainer.end_early` or `trainer.checkpoint`.
 
     Examples
     --------

@@ -98,13 +98,12 @@ def tune(
         seen = {each.number for each in study.attempts()}
 
         def told() -> None:
-            for each in study.attempts():
-                if each.number not in seen:
-                    seen.add(each.number)
-                    if callback is not None:
-                        callback(each)
-            if any(each.state == "done" for each in study.attempts()):
+            new = [each for each in study.attempts() if each.number not in seen]
+            seen.update(each.number for each in new)
+            if any(each.state == "done" for each in new):
                 study.write_best(study.tuned())
+            for each in new if callback is not None else ():
+                callback(each)
 
         with further_workers(study, workers - 1, limits, options, len(seen)) as shared:
             search(study, graph, shared, limits, len(seen), told)
@@ -113,9 +112,7 @@ def tune(
 
 
 @contextmanager
-def further_workers(
-    study: StudyFolder, number: int, limits: Limits, options: Options, seed: int
-) -> Iterator[Options]:
+def further_workers(study: StudyFolder, number: int, limits: Limits, options: Options, seed: int) -> Iterator[Options]:
     """Start processes that take part in a search, yield the options for this one, and wait for them at the end."""
     threads = max(1, set_threads(options.threads) // (number + 1))
     command = [sys.executable, "-m", "transa.tuning.worker", str(study.path), "--threads", str(threads)]

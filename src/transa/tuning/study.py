@@ -11,10 +11,12 @@ best.toml    the recipe of the best trial so far, for ``transa train --recipe``
 from __future__ import annotations
 
 import json
+import sqlite3
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,7 +31,8 @@ from transa.training.run import fingerprint
 from transa.tuning.space import usual_choice
 
 if TYPE_CHECKING:
-    import optuna
+    from optuna import Study
+    from optuna.trial import FrozenTrial
 
 FORMAT = 1
 #: Finished trials of the best way from which on the importance of its settings is estimated.
@@ -109,6 +112,7 @@ class StudyFolder:
     def __init__(self, path: str | Path) -> None:
         self.files = RunFolder(path)
         self.path = self.files.path
+        self._storage: Any = None
 
     def check(self, *, resume: bool) -> None:
         """Raise an `InputError` if there is nothing to resume, or something that would be overwritten."""
@@ -119,23 +123,25 @@ class StudyFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other searches out of the folder."""
+        """Keep other searches out of the folder, and close the study at the end."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             with FileLock(self.files.place(".lock"), timeout=0):
-                yield
+                try:
+                    yield
+                finally:
+                    self.close()
         except Timeout:
             raise InputError("another process is searching in this folder", path=self.path) from None
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", path=self.path) from None
 
-    def start(
-        self, graph: KnowledgeGraph, ways: Mapping[str, Recipe], given: Mapping[str, Any]
-    ) -> None:
+    def start(self, graph: KnowledgeGraph, ways: Mapping[str, Recipe], given: Mapping[str, Any]) -> None:
         """Write what the search begins from, and ask for the default as the first trial."""
         graph.save(self.files.place("graph"), overwrite=True)
-        self.files.place("study.db").unlink(missing_ok=True)  # of a process that was killed while it wrote these files
-        self.study().enqueue_trial(usual_choice(ways, given), user_attrs={"default": True})
+        for suffix in ("", "-wal", "-shm"):  # of a process that was killed before the search began
+            self.files.place(f"study.db{suffix}").unlink(missing_ok=True)
+        self.study.enqueue_trial(usual_choice(ways, given), user_attrs={"default": True})
         self.files.write_json(  # written last: a folder that has it can be resumed
             "study.json",
             {
@@ -165,37 +171,52 @@ class StudyFolder:
         """Return the graph of the search."""
         return load(self.files.place("graph"))
 
-    def study(self, seed: int | None = None) -> optuna.Study:
-        """Open Optuna's study, or create it."""
-        optuna = optuna_module()
-        path = self.files.place("study.db")
+    @cached_property
+    def study(self) -> Study:
+        """Optuna's study, created if there is none yet."""
+        optuna, path = optuna_module(), self.files.place("study.db")
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-                sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=True)
-            storage = optuna.storages.RDBStorage(f"sqlite:///{path}", engine_kwargs={"connect_args": {"timeout": 60}})
-            pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=REDUCTION)
-            return optuna.create_study(
-                storage=storage,
-                sampler=sampler,
-                pruner=pruner,
+            self._storage = optuna.storages.RDBStorage(
+                f"sqlite:///{path}", engine_kwargs={"connect_args": {"timeout": 60, "factory": _Connection}}
+            )
+            found: Study = optuna.create_study(
+                storage=self._storage,
+                pruner=optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=REDUCTION),
                 study_name="transa",
                 direction="maximize",
                 load_if_exists=True,
             )
         except Exception as error:  # SQLAlchemy's errors, for a file that is no database of Optuna
             raise InputError(f"not readable ({str(error).splitlines()[0]:.200})", path=path) from None
+        return found
+
+    def close(self) -> None:
+        """Close the study, so that all of it is in one file."""
+        if self._storage is not None:
+            self._storage.remove_session()
+            self._storage.engine.dispose()
+            self._storage = None
+            self.__dict__.pop("study", None)
+
+    def sample(self, seed: int) -> None:
+        """Let the study choose settings by TPE, from random numbers of a seed."""
+        optuna = optuna_module()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            self.study.sampler = optuna.samplers.TPESampler(
+                seed=seed, multivariate=True, group=True, constant_liar=True
+            )
 
     def take_up(self) -> None:
         """Ask once more for the trials that a killed process left unfinished. Call this under the lock."""
-        optuna, study = optuna_module(), self.study()
+        optuna, study = optuna_module(), self.study
         for trial in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
             study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
             study.enqueue_trial(trial.params, user_attrs={"default": trial.user_attrs.get("default", False)})
 
     def attempts(self) -> list[Attempt]:
         """Return the trials that are over."""
-        return [_attempt(trial) for trial in self.study().get_trials() if trial.state.is_finished()]
+        return [_attempt(trial) for trial in self.study.get_trials(deepcopy=False) if trial.state.is_finished()]
 
     def tuned(self) -> Tuned:
         """Return the outcome so far.
@@ -205,8 +226,7 @@ class StudyFolder:
         InputError
             If no trial was trained to the end.
         """
-        study = self.study()
-        trials = [trial for trial in study.get_trials() if trial.state.is_finished()]
+        trials = [trial for trial in self.study.get_trials(deepcopy=False) if trial.state.is_finished()]
         attempts = [_attempt(trial) for trial in trials]
         done = [each for each in attempts if each.state == "done"]
         if not done:
@@ -216,7 +236,7 @@ class StudyFolder:
         attributes = {trial.number: trial.user_attrs for trial in trials}
         recipe = recipe_from(attributes[best.number]["recipe"])
         default = next((each for each in done if attributes[each.number].get("default")), None)
-        return Tuned(recipe, best, default, attempts, importance(study, best, done), self.path)
+        return Tuned(recipe, best, default, attempts, importance(self.study, best, done), self.path)
 
     def write_best(self, tuned: Tuned) -> Path:
         """Write the best recipe so far as TOML."""
@@ -228,7 +248,16 @@ class StudyFolder:
         return path
 
 
-def _attempt(trial: optuna.trial.FrozenTrial) -> Attempt:
+class _Connection(sqlite3.Connection):
+    """A connection that does not wait for the disk at each step of a trial; what a killed process has written is not lost by that."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.execute("PRAGMA journal_mode = WAL")
+        self.execute("PRAGMA synchronous = NORMAL")
+
+
+def _attempt(trial: FrozenTrial) -> Attempt:
     from optuna.trial import TrialState
 
     seen = [value for value in trial.intermediate_values.values() if value == value]
@@ -244,7 +273,7 @@ def _attempt(trial: optuna.trial.FrozenTrial) -> Attempt:
     return Attempt(trial.number, way, settings, score, state, trial.user_attrs.get("epochs"), seconds)
 
 
-def importance(study: optuna.Study, best: Attempt, done: list[Attempt]) -> dict[str, float]:
+def importance(study: Study, best: Attempt, done: list[Attempt]) -> dict[str, float]:
     """Return how much each setting of the best way counts among its finished trials (PED-ANOVA)."""
     optuna = optuna_module()
     if sum(each.way == best.way for each in done) < ENOUGH or not best.settings:

@@ -48,7 +48,8 @@ def search(
 ) -> None:
     """Train trials until a limit is reached; `told` is called after each."""
     ways, given = folder.beginning()
-    study = folder.study(seed)
+    study = folder.study
+    folder.sample(seed)
     objective = Objective(graph, ways, given, options, limits)
     while time.monotonic() < limits.deadline and not limits.is_over():
         done = sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))

@@ -22,9 +22,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, required=True)
     given = parser.parse_args()
     parent, folder = os.getppid(), StudyFolder(given.folder)
-    limits = Limits(
-        time.monotonic() + given.seconds, given.trial_seconds, given.trials, lambda: os.getppid() != parent
-    )
+    limits = Limits(time.monotonic() + given.seconds, given.trial_seconds, given.trials, lambda: os.getppid() != parent)
     search(folder, folder.graph(), Options(threads=given.threads), limits, given.seed, lambda: None)
 
 
