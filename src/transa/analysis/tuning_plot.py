@@ -32,7 +32,8 @@ def plot_tuning(tuned: Tuned, target: Path, *, overwrite: bool = False) -> Path:
                 history.plot(*map(list, zip(*shown, strict=True)), marker, color=colour, markersize=3.5, label=label)
         rising = [each for each in tuned.attempts if each.state == "done" and each.score is not None]
         best = [max(each.score or 0 for each in rising[: place + 1]) for place in range(len(rising))]
-        history.step([each.number for each in rising], best, where="post", color=GREEN, label="best so far")
+        places = [*(each.number for each in rising), tuned.attempts[-1].number]
+        history.step(places, [*best, best[-1]], where="post", color=GREEN, label="best so far")
         if tuned.default is not None and tuned.default.score is not None:
             history.axhline(tuned.default.score, color=RED, linestyle="--", linewidth=1, label="default")
         history.set_xlabel("trial")

@@ -104,15 +104,15 @@ def train(
     from transa.cli.live_view import LiveView
     from transa.cli.stopping import stopping_between_epochs
     from transa.data.registry import canonical
-    from transa.estimators import estimator_for
-    from transa.inference.trained import NO_VALID
-    from transa.training import RunFolder, tracker
+    from transa.training import RunFolder, Trainer, tracker
     from transa.training.memory import training_memory
     from transa.training.recipe_files import GENERAL
 
     graph = load_graph(source, text, selection, split, split_seed)
     note(*graph.notes)
     if not len(graph.valid):
+        from transa.inference.trained import NO_VALID  # all of inference comes with it, and training needs none of it
+
         note(f"{NO_VALID}; --split 0.8,0.1,0.1 takes some of the triples for it")
     folder = RunFolder(out)
     given = dict(map(read_setting, training.settings or []))
@@ -127,7 +127,7 @@ def train(
     if training.resume and folder.started() and not folder.holds("config.json"):
         note(f"{out} holds nothing yet to go on from: training starts anew, with the settings of this command")
     note(f"memory: about {training_memory(graph, recipe, options)}")
-    trainer = estimator_for(recipe, options).trainer(graph, folder, source)
+    trainer = Trainer(graph, recipe, options, folder, source)
     size = f"{trainer.model!r}, {trainer.model.parameters:,} parameters"
     note(f"{size}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
     if recipe.negatives != "all":  # the softmax has kernels of its own, which compile in seconds
@@ -199,15 +199,15 @@ def _demonstrate(out: Path, as_json: bool) -> None:
     from transa.analysis.training_plot import plot_training
     from transa.cli.live_view import LiveView
     from transa.data import load
-    from transa.estimators import estimator_for, load_model
-    from transa.training import RunFolder, load_recipe
+    from transa.estimators import load_model
+    from transa.training import RunFolder, Trainer, load_recipe
 
     drawn = can_draw()
     if not drawn:
         note(f"no picture will be drawn: {NEEDS_MATPLOTLIB}")
     graph, folder, recipe = load("umls"), RunFolder(out), load_recipe("transa", None, "umls")
     folder.discard()
-    trainer = estimator_for(recipe).trainer(graph, folder, "umls")
+    trainer = Trainer(graph, recipe, folder=folder, source="umls")
     note(f"{trainer.model!r}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
     note_compiling("gradient_phase", trainer.trained)
     trainer.fit(LiveView())

@@ -58,18 +58,22 @@ def tune(
 
     graph = load_graph(source, text, selection, split, split_seed)
     note(*graph.notes)
-    tuned = search_settings(
-        graph,
-        search.model,
-        dict(map(read_setting, search.settings or [])),
-        minutes=search.minutes,
-        trials=search.trials,
-        folder=out,
-        resume=search.resume,
-        workers=search.workers,
-        options=Options(threads=search.threads),
-        callback=_tell,
-    )
+    try:
+        tuned = search_settings(
+            graph,
+            search.model,
+            dict(map(read_setting, search.settings or [])),
+            minutes=search.minutes,
+            trials=search.trials,
+            folder=out,
+            resume=search.resume,
+            workers=search.workers,
+            options=Options(threads=search.threads),
+            callback=_tell,
+        )
+    except KeyboardInterrupt:
+        note(f"stopped; what was found is kept in {out}. Go on with --resume")
+        raise typer.Exit(130) from None
     if can_draw():
         plot_tuning(tuned, out / "tuning.png", overwrite=True)
     else:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -115,12 +116,13 @@ def tune(
 def further_workers(study: StudyFolder, number: int, limits: Limits, options: Options, seed: int) -> Iterator[Options]:
     """Start processes that take part in a search, yield the options for this one, and wait for them at the end."""
     threads = max(1, set_threads(options.threads) // (number + 1))
-    command = [sys.executable, "-m", "transa.tuning.worker", str(study.path), "--threads", str(threads)]
+    shared = replace(options, threads=threads) if number else options
+    command = [sys.executable, "-m", "transa.tuning.worker", str(study.path), "--options", json.dumps(asdict(shared))]
     command += ["--seconds", str(limits.deadline - time.monotonic()), "--trial-seconds", str(limits.trial_seconds)]
     command += [] if limits.trials is None else ["--trials", str(limits.trials)]
     processes = [subprocess.Popen([*command, "--seed", str(seed + 1000 * (each + 1))]) for each in range(number)]  # noqa: S603
     try:
-        yield replace(options, threads=threads) if number else options
+        yield shared
         for process in processes:
             process.wait()
     finally:

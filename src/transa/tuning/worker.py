@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
+from contextlib import suppress
 
 from transa.training import Options
 from transa.tuning.study import StudyFolder
@@ -18,12 +20,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--trial-seconds", type=float, required=True)
     parser.add_argument("--trials", type=int)
-    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--options", type=json.loads, required=True)
     parser.add_argument("--seed", type=int, required=True)
     given = parser.parse_args()
     parent, folder = os.getppid(), StudyFolder(given.folder)
     limits = Limits(time.monotonic() + given.seconds, given.trial_seconds, given.trials, lambda: os.getppid() != parent)
-    search(folder, folder.graph(), Options(threads=given.threads), limits, given.seed, lambda: None)
+    with suppress(KeyboardInterrupt):  # Ctrl-C reaches all processes, and the first one answers it
+        search(folder, folder.graph(), Options(**given.options), limits, given.seed, lambda: None)
 
 
 if __name__ == "__main__":
