@@ -103,8 +103,9 @@ def tune(
             seen.update(each.number for each in new)
             if any(each.state == "done" for each in new):
                 study.write_best(study.tuned())
-            for each in new if callback is not None else ():
-                callback(each)
+            if callback is not None:
+                for each in new:
+                    callback(each)
 
         with further_workers(study, workers - 1, limits, options, len(seen)) as shared:
             search(study, graph, shared, limits, len(seen), told)
