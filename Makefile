@@ -2,17 +2,20 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-quick test-lowest bench reliability audit install clean
+.PHONY: demo test coverage test-quick test-lowest bench reliability audit install clean
 
 # The main job on the embedded data, from nothing.
 demo: $(VENV)/.installed
 	$(BIN)/transa demo
 
-# Lint, types and tests, from nothing, with the coverage. CI runs this very target.
+# Lint, types and tests, from nothing. CI runs this very target.
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/pytest -n auto
+
+coverage: $(VENV)/.installed-test
 	$(BIN)/pytest -n auto --cov
 
 # Some of every package's tests, for while one works: they compile few kernels and train little.

@@ -25,7 +25,7 @@ def rules(
         Path | None, typer.Option("--out", help="Write all rules to this .parquet, .csv, .tsv, or as AnyBURL to .txt.")
     ] = None,
     minutes: Annotated[float | None, typer.Option(help="Begin nothing new after this time.")] = None,
-    length: Annotated[int, typer.Option(min=0, max=3, help="Most atoms of a body; 0: chosen by the graph.")] = 0,
+    length: Annotated[int, typer.Option(min=0, max=5, help="Most atoms of a body; 0: chosen by the graph.")] = 0,
     support: Annotated[int, typer.Option(min=1, help="In how many cases a rule must hold.")] = 2,
     top: Annotated[int, typer.Option("-k", "--top", min=0, help="How many rules to show.")] = 20,
     overwrite: Overwrite = False,

@@ -142,29 +142,49 @@ def _note(y, rule, weight, tables, place, latest, found, size, value, hits):
 def _walk(index, tables, x, rule, number, only, place, latest, found, size, value, hits):
     """Follow a chain from x and note all it reaches, or only one entity; return how many answers there are."""
     steps, weight = tables.chain_steps[rule], tables.chain_weights[rule]
-    first = row_of(index, x, steps[0])
-    start, stop = index.starts[first], index.starts[first + 1]
-    for at1 in range(start, stop if steps[1] >= 0 else start + 1):
-        second = first if steps[1] < 0 else row_of(index, index.ends[at1], steps[1])
-        if second < 0:
-            continue
-        before = index.ends[at1] if steps[2] >= 0 else x
-        start2, stop2 = index.starts[second], index.starts[second + 1]
-        for at2 in range(start2, stop2 if steps[2] >= 0 else start2 + 1):
-            last = second
-            if steps[2] >= 0:
-                last = -1 if index.ends[at2] == x else row_of(index, index.ends[at2], steps[2])
-            if last < 0:
-                continue
-            at, end = index.starts[last], index.starts[last + 1]
+    most = len(steps)
+    length = most
+    while steps[length - 1] < 0:
+        length -= 1
+    # the way is here[0] = x, here[1], ..., and at[l] to ends[l] are what may stand at here[l + 1]
+    here, at, ends = np.empty(most + 1, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    here[0] = x
+    level, row = 0, row_of(index, x, steps[0])
+    while True:
+        if level < length - 1:
+            at[level], ends[level] = index.starts[row], index.starts[row + 1]
+        else:
+            begin, end = index.starts[row], index.starts[row + 1]
             if only >= 0:  # it stands at one place, if anywhere
-                at = find(index.ends, at, end, only)
-                end = at + (at < end and index.ends[at] == only)
-            for place3 in range(at, end):
-                y = index.ends[place3]
-                if y != x and y != before:
+                begin = find(index.ends, begin, end, only)
+                end = begin + (begin < end and index.ends[begin] == only)
+            for last in range(begin, end):
+                y = index.ends[last]
+                if not _stands(here, level, y):
                     size = _note(y, number, weight, tables, place, latest, found, size, value, hits)
-    return size
+            level -= 1
+        while level >= 0:  # to the next entity from which the chain goes on
+            if at[level] == ends[level]:
+                level -= 1
+                continue
+            y = index.ends[at[level]]
+            at[level] += 1
+            row = -1 if _stands(here, level, y) else row_of(index, y, steps[level + 1])
+            if row >= 0:
+                here[level + 1] = y
+                break
+        if level < 0:
+            return size
+        level += 1
+
+
+@njit
+def _stands(here, level, y):
+    """Tell whether a way passes through y up to a level."""
+    for place in range(level + 1):  # noqa: SIM110 (compiled)
+        if here[place] == y:
+            return True
+    return False
 
 
 @njit

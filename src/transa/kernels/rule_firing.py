@@ -35,7 +35,7 @@ def fired(index, tables, x, step, only):
             continue
         if only >= 0:
             last = tables.chain_steps[rule, 0]
-            for place in range(1, 3):
+            for place in range(1, tables.chain_steps.shape[1]):
                 last = last if tables.chain_steps[rule, place] < 0 else tables.chain_steps[rule, place]
             if row_of(index, only, opposite(last, relations)) < 0:
                 continue

@@ -102,5 +102,4 @@ FIRST: dict[str, Any] = {
     "smoothness_weight": 0.1,
     "smoothness_neighbours": 5,
     "shrink_to": "prior",
-    "decided_by": "score",
 }

@@ -16,7 +16,7 @@ from transa.errors import InputError
 from transa.kernels.rule_answers import Answers, RuleTables, answers, firing
 from transa.kernels.rule_index import RuleIndex
 from transa.rules.index import rule_index
-from transa.rules.rule_set import COLUMNS, LONGEST, RuleSet
+from transa.rules.rule_set import COLUMNS, RuleSet
 
 #: How the confidences of several rules for one answer are put together.
 Aggregation = Literal["maximum", "noisy_or"]
@@ -224,7 +224,7 @@ def _reversed(bodies: npt.NDArray[np.int64], relations: int) -> npt.NDArray[np.i
     """Return the steps of chains from their end to their beginning."""
     length = (bodies >= 0).sum(axis=1)
     found = np.full_like(bodies, -1)
-    for place in range(LONGEST):
+    for place in range(bodies.shape[1]):
         rows = np.flatnonzero(length > place)
         found[rows, place] = _opposite(bodies[rows, length[rows] - 1 - place], relations)
     return found

@@ -77,7 +77,7 @@ def read_rules(path: str | Path, graph: KnowledgeGraph, discount: float = DISCOU
         except InputError as error:
             raise InputError(str(error), path=source, line=line) from None
         rows.append((*row, support, body, pca))
-    return RuleSet.of(np.array(rows, np.int64).reshape(-1, 9), discount)
+    return RuleSet.of(np.array(rows, np.int64).reshape(-1, 6 + LONGEST), discount)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, tuple[int, int, int]]]:
@@ -109,8 +109,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str, tuple[int, int, int]]]:
             raise InputError(f"{wanted}, found {quote(line)}", path=path, line=number) from None
 
 
-def _understood(text: str, graph: KnowledgeGraph) -> tuple[int, int, int, int, int, int]:
-    """Return a rule's head, constant, three steps and body constant as ids."""
+def _understood(text: str, graph: KnowledgeGraph) -> list[int]:
+    """Return a rule's head, constant, steps and body constant as ids."""
     if "=>" in text:
         body_text, _, head_text = text.partition("=>")
         head, body = _amie(head_text)[0], _amie(body_text)
@@ -129,7 +129,7 @@ def _understood(text: str, graph: KnowledgeGraph) -> tuple[int, int, int, int, i
         if body:
             steps[0], other = _step(body[0], x, graph)
             known = -1 if other in variables else _id(graph.entities, other, "entity")
-        return step, _id(graph.entities, constants[0], "entity"), steps[0], -1, -1, known
+        return [step, _id(graph.entities, constants[0], "entity"), *steps, known]
     if constants or not 1 <= len(body) <= LONGEST:
         raise InputError(f"rules of this form are not supported: {quote(text)}")
     here, left, steps = head[1], list(body), []
@@ -143,7 +143,7 @@ def _understood(text: str, graph: KnowledgeGraph) -> tuple[int, int, int, int, i
     if here != head[2]:
         raise InputError(f"the body is no chain from {head[1]} to {head[2]}: {quote(text)}")
     steps += [-1] * (LONGEST - len(steps))
-    return relation, -1, steps[0], steps[1], steps[2], -1
+    return [relation, -1, *steps, -1]
 
 
 def _step(atom: Atom, here: str, graph: KnowledgeGraph) -> tuple[int, str]:

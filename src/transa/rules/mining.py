@@ -20,8 +20,11 @@ from transa.kernels.rule_index import RuleIndex
 from transa.rules.index import rule_index
 from transa.rules.rule_set import DISCOUNT, LONGEST, RuleSet
 
-#: Walks of three steps for each fact, beyond which bodies have two atoms at most.
-MANY_WALKS = 2000
+#: Walks of as many steps as a body has atoms, in all and for each pair of entities, beyond which such bodies are not looked for, unless
+#: asked for: chains that reach everything from everywhere say nothing, and cost the most.
+MANY_WALKS, MANY_WALKS_OF_A_PAIR = 1e10, 10.0
+#: Rules without constants that are kept of a relation, and the same where bodies have more than three atoms.
+FOR_RELATION, FOR_RELATION_LONG = 1000, 20_000
 
 Rows = npt.NDArray[np.int64]
 
@@ -33,7 +36,7 @@ class Mining:
     Attributes
     ----------
     length
-        The most atoms of a body without constants, 1 to 3; 0: three where the graph has few enough walks of three steps, else two.
+        The most atoms of a body without constants, 1 to 5; 0: as many as the graph has few enough walks of, from two.
     constants
         Whether to look for rules with a constant.
     support, confidence
@@ -41,7 +44,8 @@ class Mining:
     constant_support, constant_confidence
         The same for one with a constant.
     for_relation, for_constant
-        How many rules without constants a relation has at most, and how many rules a constant has: the most confident ones.
+        How many rules without constants a relation has at most, and how many rules a constant has: the most confident ones. None:
+        1,000, and 20,000 where bodies have more than three atoms.
     discount
         What the size of a body is increased by in confidences.
     walks
@@ -58,16 +62,16 @@ class Mining:
     confidence: float = 0.001
     constant_support: int = 2
     constant_confidence: float = 0.05
-    for_relation: int = 1000
+    for_relation: int | None = None
     for_constant: int = 100
     discount: float = DISCOUNT
-    walks: float = 1e9
+    walks: float = 4e9
     minutes: float | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
         for name in ("support", "constant_support", "for_relation", "for_constant"):
-            if getattr(self, name) < 1:
+            if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise InputError(f"{name}: expected at least 1, found {getattr(self, name)}")
         for name in ("confidence", "constant_confidence", "discount"):
             if not 0 <= getattr(self, name) < (np.inf if name == "discount" else 1):
@@ -138,7 +142,7 @@ def mine(
     started = time.monotonic()
     index = rule_index(graph.train, len(graph.entities), len(graph.relations))
     walks = Walks(index)
-    length = mining.length or (LONGEST if walks.total(LONGEST) <= MANY_WALKS * len(graph.train) else 2)
+    length = mining.length or walks.longest(min(MANY_WALKS, MANY_WALKS_OF_A_PAIR * len(graph.entities) ** 2))
     every = walks.of_rows(length)
     drawn = np.random.default_rng(mining.seed)
     jobs: list[tuple[float, Callable[[], Rows]]] = []
@@ -156,11 +160,12 @@ def mine(
     jobs.sort(key=lambda job: job[0])
     tasks = [job for _, job in jobs]
     if mining.constants:
-        tasks += [_Constants(index, step, mining) for step in range(2 * index.relations)]
+        tasks += [_Constants(index, step, length, mining) for step in range(2 * index.relations)]
     deadline = None if mining.minutes is None else started + 60 * mining.minutes
     found = list(_run(tasks, threads, deadline, callback))
-    rules = RuleSet.of(np.concatenate(found) if found else np.empty((0, 9), np.int64), mining.discount)
-    rules = rules.take(_best_of_relations(rules, mining.for_relation))
+    rules = RuleSet.of(np.concatenate(found) if found else np.empty((0, 6 + length), np.int64), mining.discount)
+    most = mining.for_relation or (FOR_RELATION if length <= 3 else FOR_RELATION_LONG)
+    rules = rules.take(_best_of_relations(rules, most))
     return Mined(rules, length, len(found), len(tasks), sampled, time.monotonic() - started)
 
 
@@ -203,9 +208,12 @@ class Walks:
         """Return the number of walks of so many steps that begin with each row."""
         return self._reached(self._from_entity[length - 1])
 
-    def total(self, length: int) -> float:
-        """Return the number of walks of so many steps."""
-        return float(self.of_rows(length).sum())
+    def longest(self, most: float) -> int:
+        """Return how many steps walks have, from two, of which there are at most so many."""
+        length = 2
+        while length < LONGEST and self.of_rows(length + 1).sum() <= most:
+            length += 1
+        return length
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,10 +228,10 @@ class _Chains:
 
     def __call__(self) -> Rows:
         counts = count_chains(self.index, self.step, self.sources, self.length, self.mining.support)
-        sure = counts[:, 3] >= self.mining.confidence * (counts[:, 4] + self.mining.discount)
+        sure = counts[:, -3] >= self.mining.confidence * (counts[:, -2] + self.mining.discount)
         counts = counts[sure]
-        rows = np.full((len(counts), 9), -1, np.int64)
-        rows[:, 0], rows[:, 2], rows[:, 3:5], rows[:, 6:] = counts[:, 2], self.step, counts[:, :2], counts[:, 3:]
+        rows = np.full((len(counts), 6 + self.length), -1, np.int64)
+        rows[:, 0], rows[:, 2], rows[:, 3:-4], rows[:, -3:] = counts[:, -4], self.step, counts[:, :-4], counts[:, -3:]
         return rows
 
 
@@ -233,18 +241,19 @@ class _Constants:
 
     index: RuleIndex
     step: int
+    length: int
     mining: Mining
 
     def __call__(self) -> Rows:
         mining, index = self.mining, self.index
         settings = mining.constant_support, mining.constant_confidence, mining.discount, mining.for_constant
         counts = count_constants(index, self.step, *settings)
-        rows = np.full((len(counts), 9), -1, np.int64)
-        rows[:, 0], rows[:, 1], rows[:, 6:] = self.step, index.owners[counts[:, 0]], counts[:, 2:]
+        rows = np.full((len(counts), 6 + self.length), -1, np.int64)
+        rows[:, 0], rows[:, 1], rows[:, -3:] = self.step, index.owners[counts[:, 0]], counts[:, 2:]
         known = counts[:, 1] >= 0
         row = np.maximum(counts[:, 1], 0)
         rows[:, 2] = np.where(known, (index.steps[row] + index.relations) % (2 * index.relations), -1 - counts[:, 1])
-        rows[:, 5] = np.where(known, index.owners[row], -1)
+        rows[:, -4] = np.where(known, index.owners[row], -1)
         return rows
 
 

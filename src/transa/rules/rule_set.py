@@ -15,7 +15,7 @@ from transa.errors import InputError
 #: What is added to the size of a body: a rule seen a few times is not as sure as its counts say.
 DISCOUNT = 5.0
 #: The most atoms of a body.
-LONGEST = 3
+LONGEST = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class RuleSet:
     """Rules with their counts in train.
 
     A step is a relation with its direction: of m relations, step s < m goes from head to tail, and step s + m back. A rule without a
-    constant says ``head(x, y)`` of the ends of a chain of up to three steps from x to y. A rule with a constant c says ``head(x, c)``
+    constant says ``head(x, y)`` of the ends of a chain of up to five steps from x to y. A rule with a constant c says ``head(x, c)``
     of every x that has the step of its body to d (`body_constant`), or to anything.
 
     Attributes
@@ -31,7 +31,7 @@ class RuleSet:
     head, constant
         The step that a rule concludes, and c or -1. Without a constant, the step goes from head to tail.
     body, body_constant
-        The steps of the body, of shape (rules, 3), -1 after the last; and d or -1.
+        The steps of the body, of shape (rules, longest body), -1 after the last; and d or -1.
     support, body_size, pca_size
         In how many cases the rule holds; how many its body has; and how many of these have a known answer at all, be it another.
     discount
@@ -50,9 +50,12 @@ class RuleSet:
     def __post_init__(self) -> None:
         size = len(self.head)
         for name in COLUMNS:
-            expected = (size, LONGEST) if name == "body" else (size,)
-            if getattr(self, name).shape != expected:
-                raise InputError(f"rules: expected {name} of shape {expected}, found {getattr(self, name).shape}")
+            shape = getattr(self, name).shape
+            if shape[:1] != (size,) or (
+                not 1 <= shape[1] <= LONGEST if name == "body" and len(shape) == 2 else len(shape) > 1
+            ):
+                wanted = f"({size}, 1 to {LONGEST})" if name == "body" else f"({size},)"
+                raise InputError(f"rules: expected {name} of shape {wanted}, found {shape}")
 
     @classmethod
     def from_columns(cls, columns: Sequence[npt.NDArray[np.int64]], discount: float) -> RuleSet:
@@ -62,10 +65,11 @@ class RuleSet:
 
     @classmethod
     def of(cls, rows: npt.NDArray[np.int64], discount: float = DISCOUNT) -> RuleSet:
-        """Make a set of rows of (head, constant, three steps, body constant, support, body size, PCA size), sorted."""
-        rows = rows.reshape(-1, 9)
-        rows = rows[np.lexsort(rows.T[5::-1])] if len(rows) else rows
-        columns = rows[:, 0], rows[:, 1], rows[:, 2:5], rows[:, 5], rows[:, 6], rows[:, 7], rows[:, 8]
+        """Make a set of rows of (head, constant, steps, body constant, support, body size, PCA size), sorted."""
+        rows = rows[np.lexsort(rows.T[-4::-1])] if len(rows) else rows
+        body = rows[:, 2:-4]
+        longest = max(1, int((body >= 0).any(axis=0).sum()))
+        columns = rows[:, 0], rows[:, 1], body[:, :longest], rows[:, -4], rows[:, -3], rows[:, -2], rows[:, -1]
         return cls.from_columns([np.ascontiguousarray(column) for column in columns], discount)
 
     def __len__(self) -> int:
@@ -120,7 +124,7 @@ def rule_text(rules: RuleSet, number: int, entities: Vocabulary, relations: Voca
         return f"{name}({first},{second})" if step < size else f"{name}({second},{first})"
 
     if constant < 0:
-        names = ["X", *"AB"[: len(steps) - 1], "Y"]
+        names = ["X", *"ABCD"[: len(steps) - 1], "Y"]
         atoms = [atom(step, names[place], names[place + 1]) for place, step in enumerate(steps)]
         return f"{atom(int(rules.head[number]), 'X', 'Y')} <= {', '.join(atoms)}"
     other = "A" if known < 0 else entities[known]

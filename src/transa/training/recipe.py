@@ -222,9 +222,9 @@ class Recipe(BaseModel):
         False,
         description="After training, mine rules and learn on valid how they and the model are put together.",
     )
-    rule_length: Annotated[int, Field(ge=0, le=3)] = Field(
+    rule_length: Annotated[int, Field(ge=0, le=5)] = Field(
         0,
-        description="Most atoms in the body of a rule, 1 to 3; 0: two, and three where the graph has few walks (rules, with_rules).",
+        description="Most atoms in the body of a rule, 1 to 5; 0: two, and more where the graph has few walks (rules, with_rules).",
     )
     rule_constants: bool = Field(True, description="Whether to mine rules with a constant as well (rules, with_rules).")
     rule_support: Count = Field(2, description="In how many cases a rule must hold (rules, with_rules).")
