@@ -50,7 +50,11 @@ def _packages() -> dict[str, Any]:
     """Return the versions of the packages that transa needs, and of those that each extra adds; None for what is missing."""
     required: dict[str, str | None] = {}
     extras: dict[str, dict[str, str | None]] = {}
-    for line in requires("transa") or []:
+    try:
+        lines = requires("transa") or []
+    except PackageNotFoundError:  # run from its source, without being installed
+        lines = []
+    for line in lines:
         name = re.match(r"[\w.-]+", line)
         extra = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
         if name is not None and (extra is None or extra[1] not in _OURS):
