@@ -23,6 +23,7 @@ ORDER = [
         ["models"],
         ["evaluation"],
         ["training"],
+        ["tuning"],
         ["inference"],
         ["analysis"],
         ["reproduction"],
@@ -118,6 +119,9 @@ def test_matplotlib_is_imported_only_where_a_picture_is_drawn():
 ONLY = {
     "typer": {"cli"},
     "rich": {"cli", "data"},
+    "optuna": {"tuning"},
+    "mlflow": {"training"},
+    "wandb": {"training"},
     "matplotlib": {"analysis", "reproduction"},
     "fastapi": {"server"},
     "starlette": {"server"},
@@ -143,7 +147,7 @@ import sys, transa
 from transa import estimators
 graph = transa.KnowledgeGraph.from_triples([("a", "r", "b"), ("b", "r", "c"), ("c", "r", "a")])
 transa.TransE(2, epochs=1).fit(graph).predict(head="a", relation="r")
-print(sorted({"typer", "matplotlib", "pyoxigraph", "fastapi", "uvicorn"} & set(sys.modules)))
+print(sorted({"typer", "matplotlib", "pyoxigraph", "fastapi", "uvicorn", "optuna", "mlflow", "tensorboard"} & set(sys.modules)))
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
     assert found.stdout.strip() == "[]"

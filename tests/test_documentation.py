@@ -38,6 +38,8 @@ PAGES = {
     "docs/rules.md": (),
     "docs/serving.md": ("films",),
     "docs/text.md": (),
+    "docs/tracking.md": (),
+    "docs/tuning.md": (),
     "docs/tutorial.md": (),
 }
 #: How the commands begin that are not run, and why.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, Unpack
@@ -16,7 +16,7 @@ from transa.evaluation import Evaluation
 from transa.inference import NewTexts, Trained, extend
 from transa.models import MODELS
 from transa.pretrained import save_pretrained, write_trained
-from transa.training import Options, Progress, Recipe, RunFolder, Trainer, general_recipe, load_recipe, recipe_from
+from transa.training import Listener, Options, Recipe, RunFolder, Trainer, general_recipe, load_recipe, recipe_from
 from transa.training.general import is_general
 from transa.training.recipe_settings import Settings
 
@@ -165,7 +165,7 @@ class Estimator(Asking):
         """
         return Trainer(required(graph), self._resolve(graph), self.options, folder, source)
 
-    def fit(self, graph: KnowledgeGraph, *, callback: Callable[[Progress], None] | None = None) -> Self:
+    def fit(self, graph: KnowledgeGraph, *, callback: Listener | Iterable[Listener] | None = None) -> Self:
         """Train on a graph.
 
         Parameters
@@ -173,7 +173,7 @@ class Estimator(Asking):
         graph
             The graph.
         callback
-            Called after each epoch.
+            A `transa.Callback`, a function that is called with the `transa.Progress` after each epoch, or several of these.
 
         Raises
         ------

@@ -9,6 +9,7 @@ best.safetensors       the tables of the epoch with the best validation score, i
 weights.safetensors    the trained tables
 metrics.json           a summary of the training
 calibration.json       thresholds and probabilities from valid, written when first needed
+tracking.json          under which names trackers know the run, if there are any
 extension.json         which run `transa extend` started from, in a run that it wrote
 ====================== =======================================================================
 
@@ -50,7 +51,7 @@ WEIGHTS, PRETRAINED = "weights.safetensors", "model.safetensors"
 #: What training writes, in the order in which the files first appear.
 WRITTEN = (
     *("config.json", "graph", "checkpoint.safetensors", "log.jsonl", "best.safetensors"),
-    *(WEIGHTS, "metrics.json"),
+    *(WEIGHTS, "metrics.json", "tracking.json"),
 )
 
 
