@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test coverage test-quick test-lowest bench reliability audit install clean
+.PHONY: demo test coverage test-quick test-lowest bench reliability audit release-check docs install clean
 
 # The main job on the embedded data, from nothing.
 demo: $(VENV)/.installed
@@ -58,6 +58,20 @@ audit: $(VENV)/.installed
 	$(BIN)/pip freeze --exclude-editable > .venv-audit/installed.txt
 	.venv-audit/bin/pip-audit --strict --no-deps --disable-pip -r .venv-audit/installed.txt
 
+# Wheel and sdist as people get them: built, checked, each installed in an empty environment, and tried there.
+RELEASE = .venv-release
+release-check:
+	rm -rf dist $(RELEASE)*
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/pip install --quiet build twine
+	$(RELEASE)/bin/python -m build --outdir dist .
+	$(RELEASE)/bin/twine check --strict dist/*
+	for package in dist/*.whl dist/*.tar.gz; do sh release/try.sh "$$package" $(RELEASE)-tried constraints.txt || exit 1; done
+
+# The site, from docs/ and docstrings; warnings are errors, and nothing is fetched.
+docs: $(VENV)/.installed-docs
+	$(BIN)/mkdocs build --strict
+
 install: $(VENV)/.installed
 
 $(BIN)/python:
@@ -71,10 +85,14 @@ $(VENV)/.installed-test: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/pip install --quiet -c constraints.txt -e .[test]
 	@touch $@
 
+$(VENV)/.installed-docs: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/pip install --quiet -c constraints.txt -e .[docs]
+	@touch $@
+
 $(VENV)/.installed-bench: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/pip install --quiet -c constraints.txt torch -e .[bench]
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-audit build .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-audit .venv-release* build dist site .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

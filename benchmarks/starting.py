@@ -1,4 +1,4 @@
-"""How long a command takes that asks a small run one thing, from its start to its end, beside ``import torch``.
+"""How long a command takes that asks a small run one thing or trains one epoch, from its start to its end, beside ``import torch``.
 
 python benchmarks/starting.py
 """
@@ -6,6 +6,7 @@ python benchmarks/starting.py
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,8 @@ from pathlib import Path
 from record import save
 
 REPEATS = 7
+#: A run that is trained each time.
+NEW = "trained-anew"
 TRIPLE = ("virus", "causes", "disease_or_syndrome")
 TRAIN = ("train", "umls", "--recipe", "paper", "--set", "epochs=20", "--out")
 
@@ -29,11 +32,14 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "predict": [*transa, "predict", run, "--head", TRIPLE[0], "--relation", TRIPLE[1]],
         "check": [*transa, "check", run, str(triples)],
         "explain": [*transa, "explain", run, *TRIPLE],
+        "train": [*transa, "train", "umls", "--set", "epochs=1", "--out", str(folder / NEW)],
     }
 
 
 def measured(command: list[str]) -> tuple[float, float]:
     """Return the seconds of wall time and of processor time that a command takes."""
+    if NEW in command[-1]:
+        shutil.rmtree(command[-1], ignore_errors=True)
     started = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)

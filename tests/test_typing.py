@@ -29,6 +29,9 @@ dim: int = model.recipe_.dim
 entities: int = len(model.graph_.entities) + model.model_.num_entities
 grown: transa.TransA = model.extend([("virus", "causes", "something new")])
 loaded: transa.Estimator = transa.load_model(model.save("run"))
+shared: transa.TransA = transa.TransA.from_pretrained(model.save_pretrained("folder", evaluation=found))
+asked: transa.KnowledgeGraph = transa.load("sparql:https://example.org/sparql", query="SELECT", header=None, split=(0.8, 0.1, 0.1))
+framed: transa.KnowledgeGraph = transa.KnowledgeGraph.from_frame(graph.to_pandas("train"), head="head", tail="tail")
 """
 
 #: A line each, with a word of what is wrong with it.
@@ -43,6 +46,7 @@ WRONG = {
     'transa.TransE().predict(head="a", relations="r")': "relations",
     "transa.TransE().model": "model",
     "transa.TransZ()": "TransZ",
+    'transa.load("umls", headers=True)': "headers",
 }
 
 

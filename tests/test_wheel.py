@@ -1,4 +1,4 @@
-"""The package as people install it: a wheel, in an environment that has never seen the source."""
+"""The package as people install it: a wheel from the sdist, in an environment that has never seen the source."""
 
 from __future__ import annotations
 
@@ -29,13 +29,15 @@ def run(*command: object, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel from a copy of the source, so that nothing is left in it."""
+    """Build the sdist from a copy of the source, so that nothing is left in it, and the wheel from the sdist."""
     source = tmp_path_factory.mktemp("source")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    run(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", "dist", ".", cwd=source)
+    run(sys.executable, "-c", "from setuptools.build_meta import build_sdist; build_sdist('dist')", cwd=source)
+    (packed,) = (source / "dist").glob("transa-*.tar.gz")
+    run(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", "dist", packed, cwd=source)
     (found,) = (source / "dist").glob("*.whl")
     return found
 
@@ -59,8 +61,9 @@ def test_an_installed_wheel_trains_and_predicts(wheel: Path, tmp_path: Path) -> 
     run(*pip, "install", "--no-deps", "--no-index", wheel, cwd=work)
     (site,) = (environment / "lib").glob("python*/site-packages")
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")  # its own .pth files are not followed
-    where = run(python, "-c", "import transa; print(transa.__file__)", cwd=work)
-    assert Path(where.strip()).is_relative_to(environment)
+    facts = "import importlib.metadata as m, transa; print(transa.__file__, transa.__version__, m.version('transa'))"
+    where, version, installed = run(python, "-c", facts, cwd=work).split()
+    assert Path(where).is_relative_to(environment) and version == installed
 
     train = ("train", "nations", "--model", "sme_linear", "--engine", "torch", "--set", "epochs=2", "--set", "dim=8")
     run(transa, *train, "--out", "run", cwd=work)

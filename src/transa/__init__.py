@@ -40,7 +40,8 @@ if TYPE_CHECKING:
         load_model,
     )
     from transa.inference import Question
-    from transa.training import Options, Progress, Recipe
+    from transa.training import Callback, Options, Progress, Recipe, tracker
+    from transa.tuning import tune
 
 __version__ = "0.1.0"
 
@@ -58,6 +59,7 @@ __all__ = [
     "UM",
     "AdaptiveMetric",
     "CTransR",
+    "Callback",
     "Estimator",
     "InputError",
     "KnowledgeGraph",
@@ -80,10 +82,13 @@ __all__ = [
     "load",
     "load_model",
     "split_graph",
+    "tracker",
+    "tune",
 ]
 
 #: Where public names live that are not in `transa.estimators`. A name is imported when first used, so that `import transa` is fast.
 _ELSEWHERE = {
+    "Callback": "transa.training",
     "InputError": "transa.errors",
     "KnowledgeGraph": "transa.data",
     "Options": "transa.training",
@@ -93,6 +98,8 @@ _ELSEWHERE = {
     "TransaError": "transa.errors",
     "load": "transa.data",
     "split_graph": "transa.data",
+    "tracker": "transa.training",
+    "tune": "transa.tuning",
 }
 
 if not TYPE_CHECKING:  # type checkers read the imports above, and report names that are not there

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, Unpack
@@ -12,10 +12,11 @@ from transa.asking import Asking
 from transa.data import KnowledgeGraph
 from transa.data.graph import required
 from transa.errors import InputError, TransaWarning, quote, suggest
+from transa.evaluation import Evaluation
 from transa.inference import NewTexts, Trained, extend
-from transa.inference.trained import EXTENSION
 from transa.models import MODELS
-from transa.training import Options, Progress, Recipe, RunFolder, Trainer, general_recipe, load_recipe, recipe_from
+from transa.pretrained import save_pretrained, write_trained
+from transa.training import Listener, Options, Recipe, RunFolder, Trainer, general_recipe, load_recipe, recipe_from
 from transa.training.general import is_general
 from transa.training.recipe_settings import Settings
 
@@ -164,7 +165,7 @@ class Estimator(Asking):
         """
         return Trainer(required(graph), self._resolve(graph), self.options, folder, source)
 
-    def fit(self, graph: KnowledgeGraph, *, callback: Callable[[Progress], None] | None = None) -> Self:
+    def fit(self, graph: KnowledgeGraph, *, callback: Listener | Iterable[Listener] | None = None) -> Self:
         """Train on a graph.
 
         Parameters
@@ -172,7 +173,7 @@ class Estimator(Asking):
         graph
             The graph.
         callback
-            Called after each epoch.
+            A `transa.Callback`, a function that is called with the `transa.Progress` after each epoch, or several of these.
 
         Raises
         ------
@@ -222,16 +223,36 @@ class Estimator(Asking):
         engine = (self.options or Options()).engine
         folder.open(resume=False)
         try:
-            folder.write_start(trained.graph, self.recipe_, source=None, engine=engine)
-            folder.write_tensors("weights.safetensors", trained.model.tensors())
-            folder.write_json("metrics.json", {"parameters": trained.model.parameters, "validation": None})
-            kept = {"loose": trained.loose, "told": trained.told}
-            if any(kept.values()):
-                named = {name: [trained.graph.entities[each] for each in ids] for name, ids in kept.items()}
-                folder.write_json(EXTENSION, named)
+            write_trained(trained, folder, source=None, engine=engine)
         finally:
             folder.close()
         return folder.path
+
+    def save_pretrained(self, path: str | Path, *, evaluation: Evaluation | None = None) -> Path:
+        """Write the trained model to a folder in the layout of Hugging Face; see `transa.pretrained`.
+
+        Parameters
+        ----------
+        path
+            A folder that does not exist yet or is empty.
+        evaluation
+            What `evaluate` returned, if its figures are to stand in the card.
+        """
+        return save_pretrained(self.trained_, path, evaluation)
+
+    @classmethod
+    def from_pretrained(cls, path: str | Path) -> Self:
+        """Open a folder that `save_pretrained` wrote.
+
+        Raises
+        ------
+        InputError
+            If it holds no model, damaged files, or another model than this one.
+        """
+        trained = Trained.open(path)
+        if trained.model.name != cls.system:
+            raise InputError(f"holds a {trained.model.label}, not a model of {cls.__name__}", path=path)
+        return cls(recipe=trained.recipe)._fitted(trained)
 
     def _fitted(self, trained: Trained) -> Self:
         """Return a copy with the same parameters and another trained model."""

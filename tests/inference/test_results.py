@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from tests.inference.runs import blurred, trained
+from transa.data import load
 from transa.errors import InputError
+from transa.evaluation import classify, evaluate
 from transa.inference import Question, Trained, answer, audit, check, complete, discover, explain, neighbours
 from transa.inference.answers import Answers, Prediction
-from transa.inference.results import SHOWN, Table
+from transa.models import build
+from transa.table import SHOWN, Table
 
 
 def every() -> dict[str, Any]:
@@ -114,3 +117,18 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, lib
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(InputError, match=f"pip install {library}"):
         getattr(every()["neighbours"], f"to_{library}")()
+
+
+def test_an_evaluation_and_a_classification_print_and_convert() -> None:
+    graph = load("nations")
+    model = build("sme_linear", len(graph.entities), len(graph.relations), 4).initialise(0)
+    found, decided = evaluate(model, graph), classify(model, graph)
+    lines = repr(found).splitlines()
+    assert lines[0] == "SME (linear) on 201 test triples, filtered ranks"
+    assert float(lines[2].split()[2]) == pytest.approx(found.summary()["both"]["mrr"], abs=1e-3)
+    assert len(found.to_pandas()) == 2 * 201 and found.to_polars()["rank"].to_list() == found.ranks().ravel().tolist()
+    rows = repr(decided).splitlines()
+    assert rows[2].split()[:2] == ["all", "402"]
+    assert float(rows[2].split()[2]) == pytest.approx(decided.summary()["accuracy"], abs=1e-3)
+    assert len(decided.to_pandas()) == 402
+    assert all(each._repr_html_().startswith("<table>") for each in (found, decided))

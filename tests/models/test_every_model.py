@@ -174,6 +174,12 @@ class TestTransRWithAnotherDimension(ModelSuite):
     toy = {"warm_epochs": 20, "relation_dim": 8}
 
 
+class TestTransRWithClampedProjections(ModelSuite):
+    name = "transr"
+    options = {"norm": 2, "clamp_projections": True}
+    toy = {"warm_epochs": 20}
+
+
 class TestCTransR(ModelSuite):
     name = "ctransr"
     options = {"norm": 2, "clusters": 3}

@@ -14,6 +14,7 @@ import typer
 from transa.cli import (
     classify,
     consistent,
+    doctor,
     evaluate,
     explain,
     export,
@@ -26,6 +27,7 @@ from transa.cli import (
     rules,
     serve,
     train,
+    tune,
     weights,
 )
 from transa.cli.output import note
@@ -43,6 +45,7 @@ app = typer.Typer(
 )
 graphs.register(app)
 train.register(app)
+tune.register(app)
 evaluate.register(app)
 classify.register(app)
 models.register(app)
@@ -56,6 +59,7 @@ weights.register(app)
 figure.register(app)
 serve.register(app)
 reproduce.register(app)
+doctor.register(app)
 
 
 @app.callback(invoke_without_command=True)

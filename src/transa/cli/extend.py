@@ -10,7 +10,7 @@ import typer
 
 from transa.cli.graphs import load_triples
 from transa.cli.options import Json, Run, Selection, SkipUnknown, TextFormat, Threads, add_command
-from transa.cli.output import emit_json, live_view, note, note_skipped, table
+from transa.cli.output import emit_json, note, note_skipped, table
 from transa.readable import called, counted
 
 
@@ -61,8 +61,7 @@ def extend(
     as_json: Json = False,
 ) -> None:
     """Add new entities to a trained model from their triples or texts, without training it anew."""
-    from contextlib import nullcontext
-
+    from transa.cli.live_view import LiveView
     from transa.errors import InputError
     from transa.estimators import load_model
     from transa.inference.extend import extend as extend_model
@@ -78,17 +77,16 @@ def extend(
     triples = None if new_triples is None else load_triples(new_triples, text, selection)
     told = None if texts.texts is None else NewTexts.read(texts.texts, texts.encoder, texts.vectors)
     model = load_model(run)
-    with live_view(growing.refine) if growing.refine else nullcontext() as callback:
-        found = extend_model(
-            model.trained_,
-            triples,
-            texts=told,
-            **vars(growing),
-            options=Options(threads=threads),
-            folder=RunFolder(out),
-            callback=callback,
-            skip_unknown=skip_unknown,
-        )
+    found = extend_model(
+        model.trained_,
+        triples,
+        texts=told,
+        **vars(growing),
+        options=Options(threads=threads),
+        folder=RunFolder(out),
+        callback=LiveView(),
+        skip_unknown=skip_unknown,
+    )
     note(*found.notes)
     note_skipped(found.skipped, "triple")
     if found.repeated:

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from transa import choices
-from transa.cli.options import Json, Overwrite, Selection, Source, Split, SplitSeed, TextFormat, add_command, column_of
+from transa.cli.options import (
+    GraphSelection,
+    Json,
+    Overwrite,
+    Selection,
+    Source,
+    Split,
+    SplitSeed,
+    TextFormat,
+    add_command,
+    column_of,
+)
 from transa.cli.output import REACHED, emit_json, note, note_compiling_rules, rules_mined, shown_names, table
 from transa.readable import graph_size, short
 
@@ -96,7 +107,7 @@ def known_format(name: str | None) -> str | None:
 def stats(
     source: Source,
     text: TextFormat,
-    selection: Selection,
+    selection: GraphSelection,
     as_json: Json = False,
     top: Annotated[int, typer.Option(min=0, help="How many relations to show.")] = 15,
     no_rules: Annotated[bool, typer.Option("--no-rules", help="Without what rules reach.")] = False,
@@ -230,7 +241,7 @@ def convert(
         ),
     ],
     text: TextFormat,
-    selection: Selection,
+    selection: GraphSelection,
     writing: Writing,
     split: Split = None,
     split_seed: SplitSeed = 0,
@@ -287,7 +298,7 @@ def _convert_large(
     source: str,
     target: Path,
     text: TextFormat,
-    selection: Selection,
+    selection: GraphSelection,
     writing: Writing,
     *,
     split: str | None,
@@ -298,7 +309,7 @@ def _convert_large(
     from transa.errors import InputError
 
     plain = replace(text, delimiter=None, header=None, no_quotes=False)
-    if plain != TextFormat() or text.header or selection != Selection() or split is not None:
+    if plain != TextFormat() or text.header or selection != GraphSelection() or split is not None:
         raise InputError("--memory: goes with plain text of three columns, without a header, and without --split")
     if writing.to not in (None, "mapped") or writing.part is not None:
         raise InputError("--memory: a folder of the format mapped is written; leave out --to and --part", path=target)
@@ -324,7 +335,7 @@ def _bytes(text: str) -> int:
 
 
 def load_graph(
-    source: str, text: TextFormat, selection: Selection, split: str | None = None, seed: int = 0
+    source: str, text: TextFormat, selection: GraphSelection, split: str | None = None, seed: int = 0
 ) -> KnowledgeGraph:
     """Load a graph as the options of a command say."""
     from transa.data import load
@@ -332,6 +343,7 @@ def load_graph(
     return load(
         source,
         **text.options(),
+        query=selection.query,
         minimum_confidence=_confidence(selection.minimum_confidence),
         drop_relations=selection.drop_relation or (),
         literals=not selection.no_literals,

@@ -15,7 +15,9 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
-Source = Annotated[str, typer.Argument(metavar="NAME-or-PATH", help="A dataset's name, a file or a folder.")]
+Source = Annotated[
+    str, typer.Argument(metavar="NAME-or-PATH", help="A dataset's name, a file, a folder, or sparql:URL.")
+]
 Split = Annotated[
     str | None,
     typer.Option("--split", metavar="TRAIN,VALID,TEST", help="Cut a graph of one piece, for example 0.8,0.1,0.1."),
@@ -78,6 +80,15 @@ class Selection:
             metavar="COLUMN=NUMBER",
             help="Only rows with at least this number in a column, given by name or position from 0.",
         ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class GraphSelection(Selection):
+    """What to take of a source, and what to leave out."""
+
+    query: Annotated[
+        str | None, typer.Option(help="What to ask a sparql: endpoint (in SPARQL) or a duckdb: database (in SQL).")
     ] = None
 
 

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
     from transa.data import Vocabulary
     from transa.inference import Trained
-    from transa.inference.results import Table as Result
     from transa.inference.rows import Skipped
     from transa.models import Model
-    from transa.training import Progress
+    from transa.table import Table as Result
 
 #: How many rows that were left out are shown.
 SKIPPED = 10
@@ -166,36 +165,6 @@ def progress_bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(label, total=total)
         yield lambda steps: bar.update(task, advance=steps)
-
-
-@contextmanager
-def live_view(epochs: int) -> Iterator[Callable[[Progress], None]]:
-    """Show the progress of training on stderr: a bar on a terminal, otherwise a line after every tenth of the epochs."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("training"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("training", total=epochs, state="")
-
-        def callback(progress: Progress) -> None:
-            violating = "" if progress.violations is None else f", violating {progress.violations:.1%}"
-            state = f"loss {progress.loss:.4f}{violating}, {progress.triples_per_second:,.0f} triples/s"
-            if progress.best is not None:
-                state += f", best {progress.best:.4f} (epoch {progress.best_epoch})"
-            bar.update(task, completed=progress.epoch, state=state)
-            tenth = max(1, epochs // 10)
-            if not console.is_terminal and (progress.epoch % tenth == 0 or progress.epoch in (1, epochs)):
-                typer.echo(f"epoch {progress.epoch}/{epochs}: {state}", err=True)
-
-        yield callback
 
 
 def _is_number(value: object) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from transa.cli.graphs import load_graph
-from transa.cli.options import Json, Overwrite, Selection, Source, TextFormat, add_command
+from transa.cli.options import GraphSelection, Json, Overwrite, Source, TextFormat, add_command
 from transa.cli.output import emit_json, note, note_compiling_rules, progress_bar, table
 
 
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 def rules(
     source: Source,
     text: TextFormat,
-    selection: Selection,
+    selection: GraphSelection,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write all rules to this .parquet, .csv, .tsv, or as AnyBURL to .txt.")
     ] = None,

@@ -83,9 +83,9 @@ def verdicts(
 ) -> None:
     """List what people said of facts on the page; accepted ones can be given to extend."""
     from transa.data.result_files import check_target
-    from transa.inference.results import figure
     from transa.inference.verdicts import Verdicts, as_file
     from transa.storage import atomic_file
+    from transa.table import figure
     from transa.training import RunFolder
 
     if out is not None:

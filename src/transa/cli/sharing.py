@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transa.cli.output import live_view, note
+from transa.cli.output import note
 from transa.cli.stopping import stopping_between_epochs
 from transa.readable import counted
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
     from transa.evaluation import Evaluation
-    from transa.training import Options, Recipe, RunFolder
+    from transa.training import Options, Progress, Recipe, RunFolder
     from transa.training.sharded.plan import Plan
 
 
@@ -142,9 +142,19 @@ class SharedTraining(Sharing):
             trainer = ShardedTrainer(graph, recipe, options, folder, source)
             each = f"{counted(trainer.workers.count, 'worker')}, each with {counted(trainer.threads, 'thread')}"
             note(f"{trainer.model!r}; {each}")
-            with stopping_between_epochs(trainer, command=resuming(sys.argv[1:])), live_view(recipe.epochs) as callback:
-                trainer.fit(callback if is_first() else None, resume=resume or (is_restarted() and folder.started()))
+            again = resume or (is_restarted() and folder.started())
+            with stopping_between_epochs(trainer, command=resuming(sys.argv[1:])):
+                trainer.fit(_tell if is_first() else None, resume=again)
             return trainer.summary() if is_first() else None
+
+
+def _tell(progress: Progress) -> None:
+    """Print a line after every tenth of the epochs."""
+    if progress.epoch % max(1, progress.epochs // 10) and progress.epoch not in (1, progress.epochs):
+        return
+    best = "" if progress.best is None else f", best {progress.best:.4f} (epoch {progress.best_epoch})"
+    pace = f"{progress.triples_per_second:,.0f} triples/s"
+    typer.echo(f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.4f}, {pace}{best}", err=True)
 
 
 def as_worker(words: list[str]) -> list[str]:

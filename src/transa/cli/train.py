@@ -11,8 +11,18 @@ import typer
 
 from transa.choices import EngineName
 from transa.cli.graphs import load_graph
-from transa.cli.options import IgnoreMemory, Json, Selection, Source, Split, SplitSeed, TextFormat, Threads, add_command
-from transa.cli.output import emit_json, live_view, note, note_compiling, note_compiling_rules, table
+from transa.cli.options import (
+    GraphSelection,
+    IgnoreMemory,
+    Json,
+    Source,
+    Split,
+    SplitSeed,
+    TextFormat,
+    Threads,
+    add_command,
+)
+from transa.cli.output import emit_json, note, note_compiling, note_compiling_rules, table
 from transa.cli.serve import Listening, start
 from transa.cli.sharing import SharedTraining
 from transa.readable import counted, one_line
@@ -56,7 +66,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Machine:
-    """What to train on, and when to write checkpoints."""
+    """What to train on, when to write checkpoints, and who else is told."""
 
     threads: Threads = None
     engine: Annotated[EngineName, typer.Option(help="Compiled kernels, torch, or what fits.")] = "auto"
@@ -67,6 +77,13 @@ class Machine:
     checkpoint_epochs: Annotated[int | None, typer.Option(min=1, help="Epochs between checkpoints.")] = None
     checkpoint_minutes: Annotated[float, typer.Option(min=0, help="Minutes between checkpoints.")] = 5.0
     ignore_memory: IgnoreMemory = False
+    track: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND[:WHERE]",
+            help="Send every epoch to mlflow[:URI], tensorboard[:FOLDER], wandb[:PROJECT] or jsonl:FILE; repeatable.",
+        ),
+    ] = None
 
     def options(self) -> Options:
         """Return the options of the trainer."""
@@ -90,7 +107,7 @@ def train(
     machine: Machine,
     sharing: SharedTraining,
     text: TextFormat,
-    selection: Selection,
+    selection: GraphSelection,
     split: Split = None,
     split_seed: SplitSeed = 0,
     as_json: Json = False,
@@ -100,7 +117,7 @@ def train(
 
     with sharing.one_voice():
         graph = load_graph(source, text, selection, split, split_seed)
-        summary = _train(source, graph, RunFolder(out), training, machine.options(), sharing)
+        summary = _train(source, graph, RunFolder(out), training, machine, sharing)
     if summary is None:  # the first worker tells
         return
     summary = {"run": str(out), **summary}
@@ -115,22 +132,29 @@ def train(
 
 
 def _train(
-    source: str, graph: KnowledgeGraph, folder: RunFolder, training: Training, options: Options, sharing: SharedTraining
+    source: str, graph: KnowledgeGraph, folder: RunFolder, training: Training, machine: Machine, sharing: SharedTraining
 ) -> dict[str, Any] | None:
     """Train, and return the summary."""
+    from transa.cli.live_view import LiveView
     from transa.cli.stopping import stopping_between_epochs
     from transa.data.registry import canonical
-    from transa.estimators import estimator_for
-    from transa.inference.trained import NO_VALID
+    from transa.errors import InputError
+    from transa.training import Trainer, tracker
     from transa.training.memory import training_memory
     from transa.training.recipe_files import GENERAL
 
     note(*graph.notes)
     if not len(graph.valid):
+        from transa.inference.trained import NO_VALID  # all of inference comes with it, and training needs none of it
+
         note(f"{NO_VALID}; --split 0.8,0.1,0.1 takes some of the triples for it")
     given = dict(map(read_setting, training.settings or []))
     if training.with_rules is not None:
         given["with_rules"] = training.with_rules
+    if machine.track and sharing.is_given:
+        raise InputError("--track goes with one process, without --workers, --sharded and --plan")
+    trackers = [tracker(each) for each in machine.track or []]
+    options = machine.options()
     if not training.resume and not sharing.sharded and not sharing.plan:
         folder.check_new()  # before any trials
     same = training.resume and not given and training.recipe in (None, GENERAL) and folder.holds("config.json")
@@ -143,7 +167,7 @@ def _train(
     if sharing.is_given:
         return sharing.train(graph, recipe, options, folder, source, resume=training.resume)
     note(f"memory: about {training_memory(graph, recipe, options)}")
-    trainer = estimator_for(recipe, options).trainer(graph, folder, source)
+    trainer = Trainer(graph, recipe, options, folder, source)
     size = f"{trainer.model!r}, {trainer.model.parameters:,} parameters"
     note(f"{size}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
     if recipe.negatives != "all":  # the softmax has kernels of its own, which compile in seconds
@@ -151,8 +175,8 @@ def _train(
     if recipe.with_rules or not trainer.model.has_vectors:
         note("rules are mined from train: seconds on a small graph, minutes on a dense one")
         note_compiling_rules()
-    with stopping_between_epochs(trainer), live_view(recipe.epochs) as callback:
-        trainer.fit(callback, resume=training.resume)
+    with stopping_between_epochs(trainer):
+        trainer.fit([LiveView(), *trackers], resume=training.resume)
     if trainer.warm_start:
         first = trainer.warm_start
         took = f"{first['epochs']} epochs, {first['seconds']:.1f} s, loss {first['last_loss']:.4f}"
@@ -207,20 +231,20 @@ def demo(
 def _demonstrate(out: Path, as_json: bool) -> None:
     from transa.analysis.drawing import NEEDS_MATPLOTLIB, can_draw
     from transa.analysis.training_plot import plot_training
+    from transa.cli.live_view import LiveView
     from transa.data import load
-    from transa.estimators import estimator_for, load_model
-    from transa.training import RunFolder, load_recipe
+    from transa.estimators import load_model
+    from transa.training import RunFolder, Trainer, load_recipe
 
     drawn = can_draw()
     if not drawn:
         note(f"no picture will be drawn: {NEEDS_MATPLOTLIB}")
     graph, folder, recipe = load("umls"), RunFolder(out), load_recipe("transa", None, "umls")
     folder.discard()
-    trainer = estimator_for(recipe).trainer(graph, folder, "umls")
+    trainer = Trainer(graph, recipe, folder=folder, source="umls")
     note(f"{trainer.model!r}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
     note_compiling("gradient_phase", trainer.trained)
-    with live_view(recipe.epochs) as callback:
-        trainer.fit(callback)
+    trainer.fit(LiveView())
     model = load_model(folder)
     scores = model.evaluate().summary()
     picture = plot_training(out, out / "training.png", overwrite=True) if drawn else None

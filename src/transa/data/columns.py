@@ -78,7 +78,7 @@ def unused(available: Sequence[str], used: Sequence[int | None], path: Path | No
 
 
 def chosen_columns(
-    asked: Sequence[str | int], available: Sequence[str], *, path: Path, line: int | None = None
+    asked: Sequence[str | int], available: Sequence[str], *, path: Path | None = None, line: int | None = None
 ) -> tuple[int, ...]:
     """Return where the columns stand that a user asked for by name or position."""
     positions: list[int] = []

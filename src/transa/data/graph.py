@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from transa.choices import Split as Split
+from transa.data.indexing import index_names, united, vocabulary_of
 from transa.data.name_notes import notes_on_names
 from transa.data.triple_table import TripleTable
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
+from transa.frames import pandas_frame, polars_frame
 from transa.readable import graph_size
+from transa.table import Table
 
 if TYPE_CHECKING:
     from transa.data.facts import KnownFacts
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     from transa.data.types import Types
 
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
-#: With ids alone, up to so many times as many are named as the triples hold; beyond, the largest id is taken for a mistake.
-SPARSE = 1000
+#: How many training triples a notebook shows.
+FIRST = 5
 Triples = npt.NDArray[np.int32]
 Labels = npt.NDArray[np.int8]
 
@@ -58,6 +60,8 @@ class KnowledgeGraph:
     --------
     transa.load : from a file, a folder or a dataset's name.
     KnowledgeGraph.from_triples : from names held in Python.
+    KnowledgeGraph.from_frame : from a frame with columns of any names.
+    KnowledgeGraph.from_networkx, KnowledgeGraph.from_rdflib : from graphs of these libraries.
     KnowledgeGraph.from_ids : from arrays of ids.
     """
 
@@ -116,14 +120,64 @@ class KnowledgeGraph:
         >>> KnowledgeGraph.from_triples([("ada", "knows", "bob"), ("bob", "knows", "eve")])
         KnowledgeGraph(3 entities, 1 relation, 2 train / 0 valid / 0 test triples)
         """
-        tables: dict[Split, TripleTable] = {}
-        for split, source in zip(SPLITS, (train, valid, test), strict=True):
-            if source is not None:
-                table = TripleTable.of(source)
-                if split == "train" and not len(table):
-                    raise InputError("train: there is no triple")
-                tables[split] = table.trainable() if split == "train" else table
-        return cls.from_tables(tables)
+        return cls.from_tables(_tables((train, valid, test)))
+
+    @classmethod
+    def from_frame(
+        cls,
+        train: Any,
+        valid: Any = None,
+        test: Any = None,
+        *,
+        head: str = "head",
+        relation: str = "relation",
+        tail: str = "tail",
+        label: str | None = None,
+    ) -> KnowledgeGraph:
+        """Build a graph from frames whose columns have names of the user's own.
+
+        Parameters
+        ----------
+        train, valid, test
+            Each a pandas, polars or Arrow frame.
+        head, relation, tail
+            What the columns are called. A column ``head_type`` beside a column ``head`` holds types, as in files.
+        label
+            The column of labels in valid and test, 1 or -1, if there is one.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> drugs = pa.table({"drug": ["aspirin", "warfarin"], "gene": ["PTGS1", "VKORC1"], "how": ["inhibits", "inhibits"]})
+        >>> KnowledgeGraph.from_frame(drugs, head="drug", relation="how", tail="gene")
+        KnowledgeGraph(4 entities, 1 relation, 2 train / 0 valid / 0 test triples)
+        """
+        columns = (head, relation, tail)
+        labelled = columns if label is None else (*columns, label)
+        return cls.from_tables(_tables((train, valid, test), columns, labelled))
+
+    @classmethod
+    def from_networkx(cls, network: Any, relation: str | None = "relation") -> KnowledgeGraph:
+        """Build a graph from a directed NetworkX graph: nodes become entities, edges training triples.
+
+        Parameters
+        ----------
+        network
+            Its nodes may have the attributes name, description and types (a list). Those without an edge are entities too.
+        relation
+            The attribute of an edge that names its relation; None: the keys of a multigraph name them.
+        """
+        from transa.data.exchange import table_of_network
+
+        table, nodes = table_of_network(network, relation)
+        return cls.from_tables({"train": table}, nodes)
+
+    @classmethod
+    def from_rdflib(cls, statements: Any) -> KnowledgeGraph:
+        """Build a graph from an rdflib graph, as from a file of RDF: labels, comments and types are kept, other literals skipped."""
+        from transa.data.exchange import table_of_rdflib
+
+        return cls.from_tables({"train": table_of_rdflib(statements)})
 
     @classmethod
     def from_ids(
@@ -153,8 +207,8 @@ class KnowledgeGraph:
         splits = [_no_triples() if ids is None else _id_rows(np.array(ids), split) for split, ids in given]
         together = np.concatenate(splits)
         return cls(
-            _vocabulary("entities", entities, together[:, [0, 2]]),
-            _vocabulary("relations", relations, together[:, 1]),
+            vocabulary_of("entities", entities, together[:, [0, 2]]),
+            vocabulary_of("relations", relations, together[:, 1]),
             splits[0],
             splits[1],
             splits[2],
@@ -177,8 +231,8 @@ class KnowledgeGraph:
         """
         present = [split for split in SPLITS if split in tables]
         sides = [side for split in present for side in (tables[split].heads, tables[split].tails)]
-        entities, entity_ids = _index(sides, listed)
-        relations, relation_ids = _index([tables[split].relations for split in present], ())
+        entities, entity_ids = index_names(sides, listed)
+        relations, relation_ids = index_names([tables[split].relations for split in present], ())
         triples: dict[Split, Triples] = {}
         labels: dict[Split, Labels | None] = {}
         notes: list[str] = []
@@ -192,7 +246,7 @@ class KnowledgeGraph:
         names = {key: name for table in last_to_first for key, name in table.names.items()}
         descriptions = {key: text for table in last_to_first for key, text in table.descriptions.items()}
         types, domains, ranges = (
-            _united([getattr(table, kind) for table in tables.values()]) for kind in ("types", "domains", "ranges")
+            united([getattr(table, kind) for table in tables.values()]) for kind in ("types", "domains", "ranges")
         )
         return cls(
             Vocabulary(entities).described(names, descriptions).typed(types=types),
@@ -213,6 +267,11 @@ class KnowledgeGraph:
     def __repr__(self) -> str:
         sizes = " / ".join(f"{len(getattr(self, split)):,} {split}" for split in SPLITS)
         return f"KnowledgeGraph({graph_size(len(self.entities), len(self.relations))}, {sizes} triples)"
+
+    def _repr_html_(self) -> str:
+        named = zip((self.entities, self.relations, self.entities), self.train[:FIRST].T.tolist(), strict=True)
+        columns = [[vocabulary.name(each) for each in ids] for vocabulary, ids in named]
+        return Table(repr(self), ("head", "relation", "tail"), tuple(zip(*columns, strict=True)))._repr_html_()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, KnowledgeGraph):
@@ -256,6 +315,29 @@ class KnowledgeGraph:
         if labels is not None:
             columns["label"] = pa.array(labels)
         return pa.table(columns)
+
+    def to_pandas(self, split: Split = "train") -> Any:
+        """Return a split as a pandas data frame with the columns of `named`."""
+        return pandas_frame(self.named(split))
+
+    def to_polars(self, split: Split = "train") -> Any:
+        """Return a split as a Polars data frame with the columns of `named`."""
+        return polars_frame(self.named(split))
+
+    def to_networkx(self, split: Split = "train") -> Any:
+        """Return a `networkx.MultiDiGraph` of all entities and the triples of a split; `from_networkx` takes it back.
+
+        The key of an edge is its relation, so that a repeated triple is one edge.
+        """
+        from transa.data.exchange import network_of
+
+        return network_of(self, split)
+
+    def to_rdflib(self, split: Split = "train") -> Any:
+        """Return an `rdflib.Graph` of a split, with labels, comments and types; `from_rdflib` takes it back."""
+        from transa.data.exchange import rdflib_of
+
+        return rdflib_of(self, split)
 
     def known(self, *splits: Split) -> KnownFacts:
         """Index the true triples of the given splits, by default all of them."""
@@ -318,6 +400,20 @@ def required(graph: object) -> KnowledgeGraph:
     raise InputError(f"expected a KnowledgeGraph, found {type(graph).__name__}; transa.{made}")
 
 
+def _tables(
+    sources: Sequence[Any], columns: Sequence[str] | None = None, labelled: Sequence[str] | None = None
+) -> dict[Split, TripleTable]:
+    """Return train, valid and test as tables; `labelled` are the columns of valid and test."""
+    tables: dict[Split, TripleTable] = {}
+    for split, source in zip(SPLITS, sources, strict=True):
+        if source is not None:
+            table = TripleTable.of(source, columns if split == "train" else labelled)
+            if split == "train" and not len(table):
+                raise InputError("train: there is no triple")
+            tables[split] = table.trainable() if split == "train" else table
+    return tables
+
+
 def _frozen(array: npt.NDArray[Any]) -> Any:
     array = np.ascontiguousarray(array).view()  # so that the caller's own array stays writeable
     array.flags.writeable = False
@@ -339,52 +435,7 @@ def _id_rows(values: npt.ArrayLike, split: Split) -> Triples:
     return array.astype(np.int32, copy=False)
 
 
-def _vocabulary(kind: str, given: Vocabulary | Iterable[str] | int | None, ids: npt.NDArray[np.int32]) -> Vocabulary:
-    if isinstance(given, Vocabulary):
-        return given
-    if given is not None and not isinstance(given, int):
-        return Vocabulary(given)
-    count = given
-    if count is None:
-        count = int(ids.max()) + 1 if ids.size else 0
-        if count > SPARSE * max(ids.size, SPARSE):
-            raise InputError(
-                f"the id {count - 1:,} would make {count:,} {kind}, far more than occur in the triples; say how many there are or "
-                f"name them ({kind}=…), or give names to from_triples"
-            )
-    return Vocabulary(pa.array(np.arange(count)).cast(pa.large_string()))
-
-
 def _same_labels(left: Labels | None, right: Labels | None) -> bool:
     if left is None or right is None:
         return left is right
     return np.array_equal(left, right)
-
-
-def _united(parts: list[dict[str, set[str]]]) -> dict[str, set[str]]:
-    """Return the types that any of several tables gives to a key."""
-    found: dict[str, set[str]] = {}
-    for part in parts:
-        for key, types in part.items():
-            found.setdefault(key, set()).update(types)
-    return found
-
-
-def _index(columns: list[pa.ChunkedArray], listed: Sequence[str]) -> tuple[pa.Array, list[npt.NDArray[np.int32]]]:
-    """Return the sorted distinct names of all columns, and each column as positions in them."""
-    chunks = [chunk for column in columns for chunk in column.chunks]
-    if listed:
-        chunks.append(pa.array(listed, pa.string()).dictionary_encode())
-    if not chunks:
-        return pa.array([], pa.string()), [np.empty(0, np.int32) for _ in columns]
-    unified = pa.chunked_array(chunks).unify_dictionaries().chunks
-    names = unified[0].dictionary
-    order = pc.sort_indices(names).to_numpy()
-    rank = np.empty(len(order), dtype=np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    parts = iter(unified)
-    ids = []
-    for column in columns:
-        pieces = [rank[next(parts).indices.to_numpy()] for _ in column.chunks]
-        ids.append(np.concatenate(pieces) if pieces else np.empty(0, np.int32))
-    return names.take(pa.array(order)), ids

@@ -31,7 +31,7 @@ from transa.readable import counted
 try:
     import pyoxigraph as rdf
 except ImportError:
-    raise InputError("RDF files need pyoxigraph: pip install 'transa[rdf]'") from None
+    raise InputError("RDF needs pyoxigraph: pip install 'transa[rdf]'") from None
 
 #: What Oxigraph calls the syntax of a file, by suffix.
 SYNTAXES = {
@@ -63,14 +63,29 @@ _NOT_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 def read_statements(path: Path) -> TripleTable:
     """Read the statements of a file, plain or compressed."""
+    return table_of(_parsed(path), path, stem(path))
+
+
+def table_of(statements: Iterable[rdf.Quad | rdf.Triple], source: str | Path, prefix: str) -> TripleTable:
+    """Return statements as named triples; labels, comments and other literals are told apart.
+
+    Parameters
+    ----------
+    statements
+        What was parsed.
+    source
+        The file or the address that they come from, for messages.
+    prefix
+        What the names of blank nodes without a name begin with.
+    """
     builder = TableBuilder()
     texts = {LABEL: _Texts(), COMMENT: _Texts()}
     literals = 0
-    name = _Names(stem(path))
-    for quad in _parsed(path):
+    name = BlankNames(prefix)
+    for quad in statements:
         subject, predicate, value = quad.subject, quad.predicate.value, quad.object
         if isinstance(subject, rdf.Triple) or isinstance(value, rdf.Triple):
-            raise InputError("a statement about a statement (RDF-star) cannot be an edge", path=path)
+            raise InputError("a statement about a statement (RDF-star) cannot be an edge", path=source)
         if not isinstance(value, rdf.Literal):
             builder.add(name(subject), name(quad.predicate), name(value))
         elif predicate in texts:
@@ -78,10 +93,13 @@ def read_statements(path: Path) -> TripleTable:
         else:
             literals += 1
     if not len(builder):
-        raise InputError(f"no triple between resources ({literals:,} with literals skipped)", path=path)
-    notes = (f"{path}: {counted(literals, 'statement')} with literals skipped",) if literals else ()
+        raise InputError(f"no triple between resources ({literals:,} with literals skipped)", path=source)
+    notes = (f"{source}: {counted(literals, 'statement')} with literals skipped",) if literals else ()
     return builder.table(
-        names=texts[LABEL].chosen, descriptions=texts[COMMENT].chosen, notes=notes, places=Places(path, "triple")
+        names=texts[LABEL].chosen,
+        descriptions=texts[COMMENT].chosen,
+        notes=notes,
+        places=Places(source if isinstance(source, Path) else None, "triple"),
     )
 
 
@@ -178,7 +196,7 @@ def term(name: str, *, blank: bool = True, xml: bool = False) -> rdf.NamedNode |
     return rdf.NamedNode(SCHEME + percent_encode(name, safe=""))
 
 
-class _Names:
+class BlankNames:
     """Names nodes and numbers blank nodes without a name. `prefix` keeps those of different files apart."""
 
     def __init__(self, prefix: str) -> None:
@@ -186,6 +204,7 @@ class _Names:
         self._numbers: dict[str, int] = {}
 
     def __call__(self, node: rdf.NamedNode | rdf.BlankNode) -> str:
+        """Return the name of a node."""
         if isinstance(node, rdf.BlankNode) and _GENERATED.fullmatch(node.value):
             return f"_:{self._prefix}-{self._numbers.setdefault(node.value, len(self._numbers) + 1)}"
         return name_of(node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transa.data.columns import in_order, type_columns, unused, usual_columns
+from transa.data.columns import chosen_columns, in_order, type_columns, unused, usual_columns
 from transa.data.places import Places
 from transa.data.vocabulary import as_name, is_missing
 from transa.errors import InputError, quote
@@ -60,10 +60,11 @@ class TripleTable:
         return len(self.heads)
 
     @classmethod
-    def of(cls, source: Any) -> TripleTable:
+    def of(cls, source: Any, columns: Sequence[str | int] | None = None) -> TripleTable:
         """Take triples as Python code holds them: rows, an array, or a pandas, polars or Arrow frame.
 
-        The columns of a frame are those with the usual names, in any order; or else the first three, and a fourth called label.
+        The columns of a frame are those asked for, or those with the usual names, in any order; or else the first three, and a fourth
+        called label.
         """
         if isinstance(source, TripleTable):
             return source
@@ -72,13 +73,17 @@ class TripleTable:
             table = table.drop_columns(index_columns(table.schema))
             names, index = table.column_names, getattr(source, "index", None)  # only pandas has one
             places = Places() if index is None else Places(unit="index", numbers=index)
-            usual = usual_columns(names)
+            usual = usual_columns(names) if columns is None else chosen_columns(columns, names)
             chosen, notes = in_order(names) if usual is None else (usual, ())
             typed = [] if usual is None else type_columns(names, chosen[0], chosen[2])
             if usual is not None:
                 notes = unused(names, (*chosen, *(column for _, column in typed)))
             found = cls.from_frame(table.select(list(chosen)), places).with_notes(*notes)
             return replace(found, types=types_of(table, typed))
+        if columns is not None:
+            raise InputError(
+                f"expected a pandas, polars or Arrow frame, found {type(source).__name__}: {quote(source)}"
+            )
         if isinstance(source, str | bytes | Mapping) or not isinstance(source, Iterable):
             raise InputError(
                 f"expected rows of head, relation and tail, or a frame, found {type(source).__name__}: {quote(source)}"

@@ -32,16 +32,19 @@ from transa.evaluation.calibration import Calibrator, Method, Reliability, brier
 from transa.evaluation.context import ContextRegression, context_columns
 from transa.evaluation.labelled import LabelledTriples
 from transa.evaluation.measures import average_precision, decision_measures, roc_auc, wilson_interval
+from transa.frames import Framed
 from transa.models import Model
 from transa.models.loop_prior import barred_triples
 from transa.models.with_rules import scores_as_answers
+from transa.readable import counted, short
+from transa.table import Table, figure
 
 #: Triples that are scored at a time.
 CHUNK = 8192
 
 
-@dataclass(frozen=True, eq=False)
-class Classification:
+@dataclass(frozen=True, eq=False, repr=False)
+class Classification(Framed):
     """The decisions of triple classification on a split.
 
     Attributes
@@ -139,6 +142,27 @@ class Classification:
             "calibration": self._calibration(),
             "notes": list(self.notes),
         }
+
+    def table(self) -> Table:
+        """Return the measures as people read them, over all triples and for each relation."""
+        names = {
+            "accuracy": "accuracy",
+            "precision": "precision",
+            "recall": "recall",
+            "f1": "F1",
+            "by_share": "by share",
+        }
+        found = self.summary()
+        rows = [("all", found), *((short(key), each) for key, each in found["relations"].items())]
+        cells = ((name, str(each["n"]), *(figure(each[column]) for column in names)) for name, each in rows)
+        title = f"decisions on {counted(len(self.triples), f'{self.split} triple')}"
+        return Table(title, ("relation", "triples", *names.values()), tuple(cells), "; ".join(self.notes))
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
     def _measures(self, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
         labels, margins = self.labels[rows], self.margins[rows]

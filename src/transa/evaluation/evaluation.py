@@ -23,14 +23,17 @@ from transa.evaluation.link_prediction import HITS, LinkPrediction, Ties, link_p
 from transa.evaluation.popularity import by_popularity
 from transa.evaluation.queries import SIDES, Callback, Queries
 from transa.evaluation.ranking import Ranker
+from transa.frames import Framed
 from transa.models import Model
+from transa.readable import counted
+from transa.table import Table, figure
 
 if TYPE_CHECKING:
     from transa.evaluation.rules_alone import RulesAlone
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Framed):
     """The ranks of the true heads and tails of a split.
 
     Attributes
@@ -67,6 +70,20 @@ class Evaluation:
     ) -> dict[str, dict[str, float]]:
         """Return the measures for head, tail and both."""
         return self.found.summary(filtered=filtered, ties=ties, hits=hits)
+
+    def table(self) -> Table:
+        """Return the filtered measures as people read them."""
+        found = self.summary()
+        names = {"mr": "MR", "mrr": "MRR", **{f"hits@{k}": f"Hits@{k}" for k in HITS}}
+        rows = tuple((side, *(figure(measures[name]) for name in names)) for side, measures in found.items())
+        title = f"{self.model.title} on {counted(len(self.found.triples), f'{self.split} triple')}, filtered ranks"
+        return Table(title, ("side", *names.values()), rows)
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
     @cached_property
     def popularity(self) -> LinkPrediction:

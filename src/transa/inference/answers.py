@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from transa.data.vocabulary import as_name
 from transa.errors import InputError
-from transa.inference.results import Results, Table, figure
+from transa.inference.results import Results
 from transa.inference.trained import state_of
 from transa.readable import called
+from transa.table import Table, figure
 
 Asked = Literal["head", "relation", "tail"]
 PLACES: tuple[Asked, ...] = ("head", "relation", "tail")

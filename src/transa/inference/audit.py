@@ -30,10 +30,11 @@ from transa.inference.consistent import (
 )
 from transa.inference.plausibility import FITTING, Standing, standing_of, weights_of
 from transa.inference.programme import Floats, solve
-from transa.inference.results import Results, Table, figure
+from transa.inference.results import Results
 from transa.inference.roles import Roles
 from transa.inference.trained import Trained
 from transa.readable import called
+from transa.table import Table, figure
 
 #: Below this fit, a role that nothing else speaks for is a reason for doubt.
 MISFIT = 0.2

@@ -13,11 +13,12 @@ from transa.data.graph import Triples
 from transa.data.places import Places
 from transa.data.triple_table import rows_of
 from transa.errors import InputError
-from transa.inference.results import Results, Table, figure
+from transa.inference.results import Results
 from transa.inference.rows import Skipped, understood
 from transa.inference.trained import Trained, state_of
 from transa.models.loop_prior import barred_triples
 from transa.readable import called
+from transa.table import Table, figure
 
 
 @dataclass(frozen=True)

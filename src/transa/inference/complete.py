@@ -30,10 +30,11 @@ from transa.inference.consistent import (
 from transa.inference.discover import Kept, new_facts
 from transa.inference.plausibility import weights_of
 from transa.inference.programme import Floats, Solution, solve
-from transa.inference.results import Results, Table, figure
+from transa.inference.results import Results
 from transa.inference.roles import Roles
 from transa.inference.trained import Trained
 from transa.readable import called
+from transa.table import Table, figure
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from transa.inference.neighbours import distances
 from transa.inference.predict import answer
 from transa.inference.reasons import Against, Path, Similar, against, paths, similar
 from transa.inference.residual import Parts, Transformed, parts, transformed
-from transa.inference.results import Table
 from transa.inference.rule_reasons import RuleReason, rule_reasons
 from transa.inference.texts import WordEffect, word_effects
 from transa.inference.trained import Trained
 from transa.readable import one_line
+from transa.table import Table
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transa.errors import quote
-from transa.inference.results import Table, figure
 from transa.inference.trained import FALSE, state_of
 from transa.readable import called, listed, short
+from transa.table import Table, figure
 
 if TYPE_CHECKING:
     from transa.inference.explain import Explanation

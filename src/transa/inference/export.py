@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from transa.data.result_files import check_target
 from transa.errors import InputError, quote
+from transa.frames import needed
 from transa.inference.check import Checks
 from transa.inference.names import relation_rows
 from transa.inference.trained import Trained
@@ -55,7 +56,7 @@ def export(trained: Trained, path: Path, *, facts: Checks | None = None, overwri
     if suffix in FACTS and facts is None:
         raise InputError("RDF holds predicted facts, and none were given", path=path)
     if suffix in FACTS:
-        pass  # says what to install, before the file is opened
+        needed("pyoxigraph", "RDF", "'transa[rdf]'")  # before the file is opened
     words = _words(trained, path) if suffix in (".txt", ".vec") else []
     with atomic_file(path, overwrite=overwrite) as file:
         if suffix == ".parquet":

@@ -7,7 +7,7 @@ entities keep their ids and, unless all triples are trained again, their vectors
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from transa.inference.rows import Skipped, understood
 from transa.inference.texts import NewTexts, place_by_texts, with_texts
 from transa.inference.trained import EXTENSION, Trained
 from transa.models import Model
-from transa.training import Options, Progress, Recipe, RunFolder, Trainer
+from transa.training import Listener, Options, Recipe, RunFolder, Trainer
 from transa.training.engine import training_graph
 
 
@@ -87,7 +87,7 @@ def extend(
     seed: int = 0,
     options: Options | None = None,
     folder: RunFolder | None = None,
-    callback: Callable[[Progress], None] | None = None,
+    callback: Listener | Iterable[Listener] | None = None,
     skip_unknown: bool = False,
 ) -> Extended:
     """Add triples, or entities with texts, to a model's graph, with vectors for the entities it does not know.
@@ -114,7 +114,7 @@ def extend(
     folder
         Keeps the result as a run; it must not hold one.
     callback
-        Called after each epoch of `refine`.
+        A callback of `refine`, or several; see `transa.training.Trainer.fit`.
     skip_unknown
         Leave out triples with an unknown relation or an ambiguous name, instead of refusing them.
     """
@@ -231,7 +231,7 @@ def _refine(
     epochs: int,
     options: Options | None,
     folder: RunFolder | None,
-    callback: Callable[[Progress], None] | None,
+    callback: Listener | Iterable[Listener] | None,
 ) -> Model:
     source = None if trained.folder is None else str(trained.folder.path)
     chosen = recipe.model_copy(update={"epochs": epochs, "warm_epochs": 0})

@@ -11,10 +11,11 @@ import pyarrow as pa
 import torch
 
 from transa.errors import InputError
-from transa.inference.results import Results, Table, figure
+from transa.inference.results import Results
 from transa.inference.trained import Trained
 from transa.models import Rows
 from transa.readable import called, short
+from transa.table import Table, figure
 
 SCHEMA = pa.schema(
     [

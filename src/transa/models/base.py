@@ -97,7 +97,7 @@ class Model(Tables):
     #: Whether triples are scored relation by relation, so that the work is matrix products.
     grouped: bool = False
     #: Whether the model has `differentiate` and `differentiate_excess`, so that a grouped model is trained without autograd.
-    analytic_gradients: ClassVar[bool] = False
+    analytic_gradients: bool = False
     #: Whether scores are inner products, so that many heads can be scored against many tails without a vector for each pair.
     products: ClassVar[bool] = False
     #: The rules of its metric W_r (the table ``relation.metric``), or None where it has no metric.

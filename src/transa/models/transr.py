@@ -35,6 +35,8 @@ class TransR(ResidualModel):
         The dimension d of the relation's space; by default k.
     norm, root
         2: the squared L2 norm, as printed, or with `root` the L2 norm; 1: the L1 norm.
+    clamp_projections
+        Whether the score shortens e M_r to a norm of at most 1, as PyKEEN's TransR does; autograd then trains it.
     """
 
     name = "transr"
@@ -42,9 +44,10 @@ class TransR(ResidualModel):
     formula = "|h M_r + r - t M_r|^2"
     size = "n k + m (d + k d)"
     cost = "2 k d"
-    options: ClassVar[tuple[str, ...]] = ("relation_dim", "norm", "root")
+    options: ClassVar[tuple[str, ...]] = ("relation_dim", "norm", "root", "clamp_projections")
     grouped = True
-    analytic_gradients = True
+    analytic_gradients: bool = True
+    clamp_projections: bool = False
     from_transe = True
     translates = False
 
@@ -56,9 +59,12 @@ class TransR(ResidualModel):
         relation_dim: int | None = None,
         norm: int = 2,
         root: bool = False,
+        clamp_projections: bool = False,
     ) -> None:
         super().__init__(num_entities, num_relations, dim, norm, root)
         self.relation_dim = relation_dim or dim
+        if clamp_projections:
+            self.clamp_projections, self.analytic_gradients = True, False
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the translation in the relation's space and of the matrix that maps entities there."""
@@ -77,7 +83,14 @@ class TransR(ResidualModel):
     def between(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
         """Return h M_r - t M_r: one product if heads and tails are pairs, otherwise one for the heads and one for the tails."""
         h, t = head.vector, tail.vector
+        if self.clamp_projections:
+            return self.clamped(h @ relation.matrix) - self.clamped(t @ relation.matrix)
         return (h - t) @ relation.matrix if h.shape == t.shape else h @ relation.matrix - t @ relation.matrix
+
+    def clamped(self, projected: Tensor) -> Tensor:
+        """Return projected entities, shortened to norm 1 where they are longer."""
+        lengths: Tensor = torch.linalg.vector_norm(projected, self.norm, -1, keepdim=True)
+        return projected / lengths.clamp(min=1)
 
     def excess(self, head: Rows, relation: Rows, tail: Rows) -> Tensor:
         """Return by how much the squared norms of projected entities exceed 1."""

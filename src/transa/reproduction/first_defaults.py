@@ -20,6 +20,7 @@ FIRST: dict[str, Any] = {
     "biases": False,
     "directional": False,
     "relation_dim": None,
+    "clamp_projections": False,
     "hidden": None,
     "factors": 100,
     "radius": 1.0,

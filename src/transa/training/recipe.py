@@ -51,6 +51,9 @@ class Recipe(BaseModel):
     relation_dim: Count | None = Field(
         None, description="Dimension d of a relation's space; by default dim (transr, ctransr)."
     )
+    clamp_projections: bool = Field(
+        False, description="Shorten projected entities to a norm of at most 1 in the score, as PyKEEN does (transr)."
+    )
     hidden: Count | None = Field(
         None, description="Size s of a hidden layer; by default dim (slm, sme_*) or 4, the slices of the tensor (ntn)."
     )

@@ -21,6 +21,7 @@ class Settings(TypedDict, total=False):
     biases: bool
     directional: bool
     relation_dim: int | None
+    clamp_projections: bool
     hidden: int | None
     factors: int
     radius: float

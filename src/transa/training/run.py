@@ -9,6 +9,7 @@ best.safetensors       the tables of the epoch with the best validation score, i
 weights.safetensors    the trained tables
 metrics.json           a summary of the training
 calibration.json       thresholds and probabilities from valid, written when first needed
+tracking.json          under which names trackers know the run, if there are any
 extension.json         which run `transa extend` started from, in a run that it wrote
 KIND.json, KIND.a, .b  in place of checkpoint, best and weights, where several workers trained: folders of slices, and which holds
 ====================== =======================================================================
@@ -46,10 +47,12 @@ from transa.training.recipe import Recipe, recipe_from
 FORMAT = 2
 #: The formats that this version reads.
 READABLE = (1, FORMAT)
+#: The trained tables, in a run and in a folder written by `transa.pretrained`.
+WEIGHTS, PRETRAINED = "weights.safetensors", "model.safetensors"
 #: What training writes, in the order in which the files first appear.
 WRITTEN = (
     *("config.json", "graph", "checkpoint.safetensors", "log.jsonl", "best.safetensors"),
-    *("weights.safetensors", "metrics.json"),
+    *(WEIGHTS, "metrics.json", "tracking.json"),
     *(f"{kind}.{end}" for kind in ("checkpoint", "best", "weights") for end in ("json", "a", "b")),
 )
 
@@ -181,6 +184,11 @@ class RunFolder:
     def holds(self, name: str) -> bool:
         """Tell whether the folder holds a file of this name."""
         return (self.path / name).exists()
+
+    @property
+    def weights(self) -> str:
+        """The file of the trained tables."""
+        return PRETRAINED if self.holds(PRETRAINED) else WEIGHTS
 
     # ------------------------------------------------------------------ writing
 
@@ -355,21 +363,21 @@ class RunFolder:
         """
         model = self.empty_model()
         self.check_finished()
-        tensors, _ = self.read_tensors("weights.safetensors")
+        tensors, _ = self.read_tensors(self.weights)
         try:
             model.load(tensors)
             for name, table in model.tensors().items():
                 if not bool(isfinite(table).all()):
                     raise InputError(f"{name} holds NaN or infinity")
         except InputError as error:
-            raise InputError(str(error), path=self.path / "weights.safetensors") from None
+            raise InputError(str(error), path=self.path / self.weights) from None
         if model.by_paths:
             model.bind(self.graph())
         return model
 
     def check_finished(self) -> None:
         """Raise an `InputError` if training has begun and not come to its end."""
-        if self.holds("weights.safetensors") or self.holds("weights.json"):
+        if self.holds(self.weights) or self.holds("weights.json"):
             return
         if self.holds("checkpoint.json"):
             notes = self.read_json("checkpoint.json")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import asdict, replace
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,6 +19,7 @@ from transa.errors import InputError
 from transa.kernels.threads import set_threads
 from transa.memory import check_memory
 from transa.models import Model
+from transa.training.callbacks import Callback, Checkpoints, EarlyStopping, EpochLog, Listener, callbacks_of
 from transa.training.engine import Engine, choose_engine, training_graph, training_model
 from transa.training.metric import update_metric
 from transa.training.progress import Options, Progress, Stopped, TrainingError
@@ -40,6 +43,15 @@ class Trainer:
         The run folder; without one, nothing is written.
     source
         Where the graph was loaded from, for the configuration.
+
+    Attributes
+    ----------
+    epoch
+        How many epochs are done.
+    best, best_epoch
+        The best validation score so far, and its epoch.
+    stopping
+        Whether `stop` was called before the current epoch ended.
     """
 
     def __init__(
@@ -81,23 +93,27 @@ class Trainer:
         self.warm_start: dict[str, Any] | None = None
         self.best: float | None = None
         self.best_epoch: int | None = None
+        self.stopping = False
         self._best_tables: dict[str, Tensor] = {}
-        self._worse = 0
         self._kept_epoch = 0
-        self._stopped = False
+        self._ended_early = False
         self._asked_to_stop = False
 
     def stop(self) -> None:
         """Ask `fit` to write a checkpoint after the current epoch and raise `Stopped`. A signal handler may call this."""
         self._asked_to_stop = True
 
-    def fit(self, callback: Callable[[Progress], None] | None = None, *, resume: bool = False) -> Model:
+    def end_early(self) -> None:
+        """Make the current epoch the last one; `fit` then returns the model as it does after all epochs. A callback may call this."""
+        self._ended_early = True
+
+    def fit(self, callback: Listener | Iterable[Listener] | None = None, *, resume: bool = False) -> Model:
         """Train to the end and return the model.
 
         Parameters
         ----------
         callback
-            Called after each epoch.
+            A `Callback`, a function that is called with the `Progress` after each epoch, or several of these.
         resume
             Go on from the checkpoint in the folder, or from the start if there is none yet.
 
@@ -106,9 +122,10 @@ class Trainer:
         Stopped
             If `stop` was called before the last epoch.
         """
+        callbacks = [*self._own_callbacks(), *callbacks_of(callback)]
         if self.folder is None:
             self._warm_start()
-            return self._fit(callback)
+            return self._fit(callbacks)
         self.folder.open(resume=resume)
         try:
             if resume and self.folder.holds("config.json"):
@@ -117,7 +134,7 @@ class Trainer:
                 self._resume()
             else:
                 self._start()
-            return self._fit(callback)
+            return self._fit(callbacks)
         except TrainingError as error:
             if self._kept_epoch:
                 kept = f"The checkpoint of epoch {self._kept_epoch:,} is kept in {self.folder.path}."
@@ -134,7 +151,7 @@ class Trainer:
         self._warm_start()
         if self.warm_start:
             self.folder.write_config(self.graph, self.recipe, **details, warm_start=self.warm_start)
-        self._checkpoint()
+        self.checkpoint()
 
     def _warm_start(self) -> None:
         """If the recipe says so, train a TransE by the same recipe and copy its vectors."""
@@ -163,23 +180,26 @@ class Trainer:
             "last_loss": losses[-1],
         }
 
-    def _fit(self, callback: Callable[[Progress], None] | None) -> Model:
-        last_epoch, last_time = self.epoch, time.monotonic()
-        while self.epoch < self.recipe.epochs and not self._stopped:
-            progress = self._one_epoch()
-            asked_to_stop = self._asked_to_stop
-            if self.folder is not None:
-                self.folder.log(asdict(progress))
-                epochs = self.options.checkpoint_epochs
-                late = time.monotonic() - last_time > 60 * self.options.checkpoint_minutes
-                if late or asked_to_stop or (epochs is not None and self.epoch - last_epoch >= epochs):
-                    self._checkpoint()
-                    last_epoch, last_time = self.epoch, time.monotonic()
-            if callback is not None:
-                callback(progress)
-            if asked_to_stop and self.epoch < self.recipe.epochs and not self._stopped:
-                raise Stopped(f"stopped after epoch {self.epoch:,} of {self.recipe.epochs:,}")
-        self._finish()
+    def _own_callbacks(self) -> list[Callback]:
+        """Return the callbacks that recipe and options ask for, in the order in which they are told."""
+        own: list[Callback] = [EarlyStopping(self.recipe.patience)] if self.recipe.patience else []
+        if self.folder is not None:
+            own += [EpochLog(), Checkpoints(self.options.checkpoint_epochs, self.options.checkpoint_minutes)]
+        return own
+
+    def _fit(self, callbacks: list[Callback]) -> Model:
+        with ExitStack() as stack:
+            for callback in callbacks:
+                callback.on_start(self)
+                stack.push(partial(_tell_end, callback, self))
+            while self.epoch < self.recipe.epochs and not self._ended_early:
+                progress = self._one_epoch()
+                self.stopping = self._asked_to_stop
+                for callback in callbacks:
+                    callback.on_epoch_end(self, progress)
+                if self.stopping and self.epoch < self.recipe.epochs and not self._ended_early:
+                    raise Stopped(f"stopped after epoch {self.epoch:,} of {self.recipe.epochs:,}")
+            self._finish()
         return self.model
 
     def _one_epoch(self) -> Progress:
@@ -215,20 +235,19 @@ class Trainer:
 
     def _compare(self, score: float) -> None:
         if self.best is None or score > self.best:
-            self.best, self.best_epoch, self._worse = score, self.epoch, 0
+            self.best, self.best_epoch = score, self.epoch
             tables = {name: table.detach().cpu().clone() for name, table in self.model.tensors().items()}
             if self.folder is not None:
                 self.folder.write_tensors("best.safetensors", tables, epoch=self.epoch, score=score)
             else:
                 self._best_tables = tables
-        else:
-            self._worse += 1
-            self._stopped = bool(self.recipe.patience) and self._worse >= self.recipe.patience
 
     # ------------------------------------------------------------------ checkpoints
 
-    def _checkpoint(self) -> None:
-        assert self.folder is not None  # noqa: S101
+    def checkpoint(self) -> None:
+        """Write a checkpoint of the epochs that are done, if there is a folder. A callback may call this."""
+        if self.folder is None:
+            return
         tables = {f"model.{name}": table for name, table in self.model.tensors().items()}
         state = {f"engine.{name}": table for name, table in self.engine.state().items()}
         self.folder.write_tensors(
@@ -238,8 +257,7 @@ class Trainer:
             seconds=self.seconds,
             best=self.best,
             best_epoch=self.best_epoch,
-            worse=self._worse,
-            stopped=self._stopped,
+            stopped=self._ended_early,
         )
         self._kept_epoch = self.epoch
 
@@ -254,7 +272,7 @@ class Trainer:
             put_in_place(state, tensors, "engine.")
             self.engine.load_state(state)
             noted = plain(notes) or {}
-            self.epoch, self._worse, self._stopped = int(noted["epoch"]), int(noted["worse"]), bool(noted["stopped"])
+            self.epoch, self._ended_early = int(noted["epoch"]), bool(noted["stopped"])
             self.seconds = float(noted["seconds"])
             if noted["best"] is not None:
                 self.best, self.best_epoch = float(noted["best"]), int(noted["best_epoch"])
@@ -268,8 +286,7 @@ class Trainer:
     def _finish(self) -> None:
         """Go back to the best epoch, compute the metric if that happens at the end, and write the result."""
         started = time.perf_counter()
-        if self.folder is not None:
-            self._checkpoint()
+        self.checkpoint()
         if self.best_epoch is not None and self.best_epoch != self.epoch:
             tables = self._best_tables
             if self.folder is not None:
@@ -300,6 +317,10 @@ class Trainer:
             if self.validation is None
             else {"measure": self.validation.measure, "best": self.best, "epoch": self.best_epoch},
         }
+
+
+def _tell_end(callback: Callback, trainer: Trainer, kind: object, error: BaseException | None, trace: object) -> None:
+    callback.on_end(trainer, error)
 
 
 def transe_recipe(recipe: Recipe) -> Recipe:

@@ -195,7 +195,7 @@ def test_only_rdf_needs_pyoxigraph(tmp_path):
     result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
     *messages, left = result.stdout.splitlines()
-    assert messages == ["RDF files need pyoxigraph: pip install 'transa[rdf]'"] * 3
+    assert messages == ["RDF needs pyoxigraph: pip install 'transa[rdf]'"] * 3
     assert left == "['csv', 'openke', 'parquet', 'tsv', 'x.nt']"
 
 
@@ -204,5 +204,5 @@ def test_the_command_line_says_what_to_install(command, tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "transa.data.oxigraph", raising=False)
     result = command("convert", "nations", tmp_path / "out", "--to", "nt")
     assert (result.code, result.out) == (2, "")
-    assert result.err == "error: RDF files need pyoxigraph: pip install 'transa[rdf]'\n"
+    assert result.err == "error: RDF needs pyoxigraph: pip install 'transa[rdf]'\n"
     assert not (tmp_path / "out").exists()

@@ -1,0 +1,309 @@
+"""The folder of a search, and what is known of its trials.
+
+============ ==================================================================
+study.json   format and package version, name of the graph, ways of training
+study.db     Optuna's study in SQLite: every trial, as it goes on
+graph/       the graph, so that workers and a resumed search need nothing else
+best.toml    the recipe of the best trial so far, for ``transa train --recipe``
+============ ==================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from filelock import FileLock, Timeout
+
+from transa import __version__
+from transa.data import KnowledgeGraph, load
+from transa.errors import InputError
+from transa.storage import atomic_file
+from transa.training import Recipe, RunFolder, recipe_from
+from transa.training.run import fingerprint
+from transa.tuning.space import usual_choice
+
+if TYPE_CHECKING:
+    from optuna import Study
+    from optuna.trial import FrozenTrial
+
+FORMAT = 1
+#: Finished trials of the best way from which on the importance of its settings is estimated.
+ENOUGH = 8
+#: Of three trials that come so far, the best goes on; trials are compared after 1, 3 and 9 validations.
+REDUCTION = 3
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One trial of a search.
+
+    Attributes
+    ----------
+    number
+        Its number, from 0.
+    way
+        The way of training it varied.
+    settings
+        The settings it chose.
+    score
+        Its best validation score; None if there was none.
+    state
+        Whether it was trained to the end, ended since others did better, or failed.
+    epochs
+        The epochs it was to train.
+    seconds
+        How long it took.
+    """
+
+    number: int
+    way: str
+    settings: dict[str, Any]
+    score: float | None
+    state: Literal["done", "pruned", "failed"]
+    epochs: int | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The outcome of a search.
+
+    Attributes
+    ----------
+    recipe
+        The recipe of the best trial, to be trained by `transa.TransA(recipe=…)` or ``transa train --recipe best.toml``.
+    best
+        The best trial.
+    default
+        The first trial, which has the settings that training would have without a search; None if it failed.
+    attempts
+        All trials in their order.
+    importance
+        The share of each setting of the best way in the differences between good trials and others; empty if too few are done.
+    folder
+        Where it is kept; None if it was not.
+    """
+
+    recipe: Recipe
+    best: Attempt
+    default: Attempt | None
+    attempts: list[Attempt]
+    importance: dict[str, float]
+    folder: Path | None = None
+
+
+class StudyFolder:
+    """The files of one search.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.files = RunFolder(path)
+        self.path = self.files.path
+        self._storage: Any = None
+
+    def check(self, *, resume: bool) -> None:
+        """Raise an `InputError` if there is nothing to resume, or something that would be overwritten."""
+        if resume and not self.files.holds("study.json"):
+            raise InputError("holds no search to resume; start one without --resume", path=self.path)
+        if not resume and (self.files.holds("study.json") or self.files.holds("config.json")):
+            raise InputError("holds a search or a run already; resume it or name another folder", path=self.path)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other searches out of the folder, and close the study at the end."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.files.place(".lock"), timeout=0):
+                try:
+                    yield
+                finally:
+                    self.close()
+        except Timeout:
+            raise InputError("another process is searching in this folder", path=self.path) from None
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", path=self.path) from None
+
+    def start(self, graph: KnowledgeGraph, ways: Mapping[str, Recipe], given: Mapping[str, Any]) -> None:
+        """Write what the search begins from, and ask for the default as the first trial."""
+        graph.save(self.files.place("graph"), overwrite=True)
+        for suffix in ("", "-wal", "-shm"):  # of a process that was killed before the search began
+            self.files.place(f"study.db{suffix}").unlink(missing_ok=True)
+        self.study.enqueue_trial(usual_choice(ways, given), user_attrs={"default": True})
+        self.files.write_json(  # written last: a folder that has it can be resumed
+            "study.json",
+            {
+                "format": FORMAT,
+                "transa": __version__,
+                "name": graph.name,
+                "graph": fingerprint(graph),
+                "given": dict(given),
+                "ways": {name: recipe.model_dump() for name, recipe in ways.items()},
+            },
+        )
+
+    def beginning(self) -> tuple[dict[str, Recipe], dict[str, Any]]:
+        """Return the ways of training and the settings of the user."""
+        kept = self.files.read_json("study.json")
+        ways, given = kept.get("ways"), kept.get("given")
+        if kept.get("format") != FORMAT or not isinstance(ways, dict) or not isinstance(given, dict):
+            raise InputError("not the beginning of a search that this version can read", path=self.path / "study.json")
+        return {name: recipe_from(values) for name, values in ways.items()}, given
+
+    def check_same(self, graph: KnowledgeGraph) -> None:
+        """Refuse to resume a search on another graph."""
+        if self.files.read_json("study.json").get("graph") != fingerprint(graph):
+            raise InputError("the graph is not the one this search was started on", path=self.path)
+
+    def graph(self) -> KnowledgeGraph:
+        """Return the graph of the search."""
+        return load(self.files.place("graph"))
+
+    @cached_property
+    def study(self) -> Study:
+        """Optuna's study, created if there is none yet."""
+        optuna, path = optuna_module(), self.files.place("study.db")
+        try:
+            self._storage = optuna.storages.RDBStorage(
+                f"sqlite:///{path}", engine_kwargs={"connect_args": {"timeout": 60, "factory": _Connection}}
+            )
+            found: Study = optuna.create_study(
+                storage=self._storage,
+                pruner=optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=REDUCTION),
+                study_name="transa",
+                direction="maximize",
+                load_if_exists=True,
+            )
+        except Exception as error:  # SQLAlchemy's errors, for a file that is no database of Optuna
+            raise InputError(f"not readable ({str(error).splitlines()[0]:.200})", path=path) from None
+        return found
+
+    def close(self) -> None:
+        """Close the study, so that all of it is in one file."""
+        if self._storage is not None:
+            self._storage.remove_session()
+            self._storage.engine.dispose()
+            self._storage = None
+            self.__dict__.pop("study", None)
+
+    def sample(self, seed: int) -> None:
+        """Let the study choose settings by TPE, from random numbers of a seed."""
+        optuna = optuna_module()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            self.study.sampler = optuna.samplers.TPESampler(
+                seed=seed, multivariate=True, group=True, constant_liar=True
+            )
+
+    def take_up(self) -> None:
+        """Ask once more for the trials that a killed process left unfinished. Call this under the lock."""
+        optuna, study = optuna_module(), self.study
+        for trial in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
+            study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+            study.enqueue_trial(trial.params, user_attrs={"default": trial.user_attrs.get("default", False)})
+
+    def attempts(self) -> list[Attempt]:
+        """Return the trials that are over."""
+        return [_attempt(trial) for trial in self.study.get_trials(deepcopy=False) if trial.state.is_finished()]
+
+    def tuned(self) -> Tuned:
+        """Return the outcome so far.
+
+        Raises
+        ------
+        InputError
+            If no trial was trained to the end.
+        """
+        trials = [trial for trial in self.study.get_trials(deepcopy=False) if trial.state.is_finished()]
+        attempts = [_attempt(trial) for trial in trials]
+        done = [each for each in attempts if each.state == "done"]
+        if not done:
+            why = next((trial.user_attrs["why"] for trial in reversed(trials) if "why" in trial.user_attrs), "no time")
+            raise InputError(f"tune: no trial was trained to the end ({why})")
+        best = max(done, key=lambda each: (each.score or 0.0, -each.number))
+        attributes = {trial.number: trial.user_attrs for trial in trials}
+        recipe = recipe_from(attributes[best.number]["recipe"])
+        default = next((each for each in done if attributes[each.number].get("default")), None)
+        return Tuned(recipe, best, default, attempts, importance(self.study, best, done), self.path)
+
+    def write_best(self, tuned: Tuned) -> Path:
+        """Write the best recipe so far as TOML."""
+        path = self.files.place("best.toml")
+        against = "" if tuned.default is None else f", the default {tuned.default.score:.4f}"
+        head = f"# trial {tuned.best.number} of {len(tuned.attempts)}: {tuned.best.score:.4f} on valid{against}\n"
+        with atomic_file(path, overwrite=True) as file:
+            file.write((head + as_toml(tuned.recipe)).encode())
+        return path
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that does not wait for the disk at each step of a trial; what a killed process has written is not lost by that."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.execute("PRAGMA journal_mode = WAL")
+        self.execute("PRAGMA synchronous = NORMAL")
+
+
+def _attempt(trial: FrozenTrial) -> Attempt:
+    from optuna.trial import TrialState
+
+    seen = [value for value in trial.intermediate_values.values() if value == value]
+    score = trial.value if trial.value is not None else max(seen, default=None)
+    state: Literal["done", "pruned", "failed"] = "failed"
+    if trial.state == TrialState.COMPLETE:
+        state = "done"
+    elif trial.state == TrialState.PRUNED and "why" not in trial.user_attrs:
+        state = "pruned"
+    seconds = trial.duration.total_seconds() if trial.duration else 0.0
+    settings = {name.partition(".")[2]: value for name, value in trial.params.items() if "." in name}
+    way = trial.params.get("way", "default")
+    return Attempt(trial.number, way, settings, score, state, trial.user_attrs.get("epochs"), seconds)
+
+
+def importance(study: Study, best: Attempt, done: list[Attempt]) -> dict[str, float]:
+    """Return how much each setting of the best way counts among its finished trials (PED-ANOVA)."""
+    optuna = optuna_module()
+    if sum(each.way == best.way for each in done) < ENOUGH or not best.settings:
+        return {}
+    names = [f"{best.way}.{field}" for field in best.settings]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = optuna.importance.get_param_importances(
+            study, evaluator=optuna.importance.PedAnovaImportanceEvaluator(), params=names
+        )
+    return {name.partition(".")[2]: float(value) for name, value in found.items()}
+
+
+def as_toml(recipe: Recipe) -> str:
+    """Return the settings of a recipe that differ from their defaults, as TOML."""
+    values = {"model": recipe.model} | recipe.model_dump(exclude_defaults=True)
+    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items() if value is not None)
+
+
+def optuna_module() -> Any:
+    """Import Optuna.
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+    """
+    try:
+        import optuna
+    except ImportError:
+        raise InputError("tune needs optuna: pip install 'transa[tune]'") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna

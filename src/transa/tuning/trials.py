@@ -1,0 +1,132 @@
+"""One trial after another: choose settings, train, report to the study, end what does worse than others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from transa.data import KnowledgeGraph
+from transa.errors import InputError
+from transa.training import Callback, Options, Progress, Recipe, Trainer, TrainingError, recipe_from
+from transa.training.general import with_validation
+from transa.tuning.space import DEFAULT, suggested
+from transa.tuning.study import StudyFolder, optuna_module
+
+if TYPE_CHECKING:
+    import optuna
+
+#: Validations of a trial, about.
+VALIDATIONS = 9
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop.
+
+    Attributes
+    ----------
+    deadline
+        When the search ends, in seconds of `time.monotonic`.
+    trial_seconds
+        What one trial may take: it has fewer epochs where all would take longer.
+    trials
+        How many trials there are in the end, those before a resumption included; None for as many as fit.
+    is_over
+        Asked after each epoch, ends the search if it returns True.
+    """
+
+    deadline: float
+    trial_seconds: float
+    trials: int | None = None
+    is_over: Callable[[], bool] = field(default=lambda: False)
+
+
+def search(
+    folder: StudyFolder, graph: KnowledgeGraph, options: Options, limits: Limits, seed: int, told: Callable[[], None]
+) -> None:
+    """Train trials until a limit is reached; `told` is called after each."""
+    ways, given = folder.beginning()
+    study = folder.study
+    folder.sample(seed)
+    objective = Objective(graph, ways, given, options, limits)
+    while time.monotonic() < limits.deadline and not limits.is_over():
+        done = sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
+        if limits.trials is not None and done >= limits.trials:
+            break
+        study.optimize(objective, n_trials=1)
+        told()
+
+
+class Objective:
+    """Trains one trial and returns its best score on valid."""
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        ways: Mapping[str, Recipe],
+        given: Mapping[str, Any],
+        options: Options,
+        limits: Limits,
+    ) -> None:
+        self.graph = graph
+        self.held_out = with_validation(graph)
+        self.ways = ways
+        self.given = given
+        self.options = options
+        self.limits = limits
+
+    def __call__(self, trial: optuna.Trial) -> float:
+        """Train what the trial chooses."""
+        optuna = optuna_module()
+        try:
+            _, recipe = suggested(trial, self.ways, self.given)
+            epochs = self._affordable(recipe)
+            trial.set_user_attr("epochs", epochs)
+            trial.set_user_attr("recipe", self._in_full(recipe).model_dump())
+            changes = {"epochs": epochs, "validate_every": max(1, epochs // VALIDATIONS), "patience": 0}
+            short = recipe_from(recipe.model_dump() | changes | {"with_rules": False})
+            trainer = Trainer(self.held_out, short, self.options)
+            trainer.fit(_Reports(trial, self.limits))
+        except (InputError, TrainingError) as error:  # settings that do not go together, too much memory, NaN
+            trial.set_user_attr("why", str(error))
+            raise optuna.TrialPruned(str(error)) from None
+        return float(trainer.best or 0.0)
+
+    def _in_full(self, recipe: Recipe) -> Recipe:
+        """Return the recipe as it is to be used after the search: with all epochs, and with rules if the default has them."""
+        default = self.ways[DEFAULT]
+        validate_every = max(1, recipe.epochs // VALIDATIONS) if len(self.graph.valid) else 0
+        rules = {"with_rules": default.with_rules, "rule_minutes": default.rule_minutes}
+        return recipe_from(recipe.model_dump() | {"validate_every": validate_every, "patience": 0} | rules)
+
+    def _affordable(self, recipe: Recipe) -> int:
+        """Return how many of a recipe's epochs a trial has time for, by the time that a second epoch takes."""
+        times: list[float] = []
+        changes = {"epochs": 2, "validate_every": 0, "patience": 0, "with_rules": False, "warm_epochs": 0}
+        probe = Trainer(self.held_out, recipe_from(recipe.model_dump() | changes), self.options)
+        probe.fit(lambda progress: times.append(progress.seconds))
+        return max(1, min(recipe.epochs, int(self.limits.trial_seconds / max(times[1] - times[0], 1e-9))))
+
+
+class _Reports(Callback):
+    """Tells a study of each validation, and ends a trial that does worse than others or is too late, but not the default."""
+
+    def __init__(self, trial: optuna.Trial, limits: Limits) -> None:
+        self.trial = trial
+        self.limits = limits
+        self.step = 0
+        self.may_end = not trial.user_attrs.get("default")
+
+    def on_epoch_end(self, trainer: Trainer, progress: Progress) -> None:
+        """Report, and end the trial if others do better."""
+        worse = False
+        if progress.validation is not None and progress.best is not None:
+            self.step += 1
+            self.trial.report(progress.best, self.step)
+            worse = self.trial.should_prune()
+        late = time.monotonic() > self.limits.deadline
+        may_end = self.may_end and progress.epoch < progress.epochs
+        if self.limits.is_over() or (may_end and (worse or late)):
+            raise optuna_module().TrialPruned

@@ -1,0 +1,167 @@
+"""The search: the default first, the best kept, killed and resumed, by several processes, as a command."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import transa
+from transa.errors import InputError
+from transa.training import Trainer, load_recipe, recipe_from
+from transa.tuning import Attempt
+from transa.tuning.study import StudyFolder, as_toml
+
+pytest.importorskip("optuna")
+NATIONS = transa.load("nations")
+#: One model and few epochs, so that a trial takes a moment.
+SMALL: dict[str, Any] = {"dim": 4, "epochs": 6, "validate_sample": 50}
+
+
+def test_the_first_trial_is_the_default_and_the_best_can_be_trained_again(tmp_path: Path) -> None:
+    told: list[Any] = []
+    tuned = transa.tune(NATIONS, "transe", SMALL, minutes=5, trials=8, folder=tmp_path / "study", callback=told.append)
+    assert [each.number for each in tuned.attempts] == list(range(8)) == [each.number for each in told]
+    assert tuned.default == tuned.attempts[0]
+    usual = load_recipe("transe", None, "nations", SMALL)
+    assert all(getattr(usual, name) == value for name, value in tuned.attempts[0].settings.items())
+    done = [each for each in tuned.attempts if each.state == "done"]
+    assert tuned.best.score == max(each.score for each in done if each.score is not None)
+    assert all((tuned.recipe.dim, tuned.recipe.epochs) == (4, 6) for _ in done)
+    again = Trainer(NATIONS, tuned.recipe)
+    again.fit()
+    assert again.best == tuned.best.score
+    kept = recipe_from(tomllib.loads((tmp_path / "study" / "best.toml").read_text()))
+    assert kept == tuned.recipe
+
+
+def test_worse_trials_are_ended_early() -> None:
+    given = {**SMALL, "epochs": 18}
+    tuned = transa.tune(NATIONS, "transe", given, minutes=5, trials=20)
+    states = [each.state for each in tuned.attempts]
+    assert "pruned" in states and states[0] == "done"
+    assert tuned.folder is None
+
+
+def test_a_search_without_time_for_all_epochs_shortens_its_trials() -> None:
+    given = {"dim": 4, "epochs": 100_000}
+    tuned = transa.tune(NATIONS, "transe", given, minutes=0.02)
+    assert 0 < (tuned.best.epochs or 0) < 100_000
+    assert tuned.recipe.epochs == 100_000
+
+
+@pytest.mark.slow
+def test_a_killed_search_is_resumed_with_all_it_has_found(tmp_path: Path) -> None:
+    code = f"""
+import os, signal, transa
+def told(attempt):
+    if attempt.number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+transa.tune(transa.load("nations"), "transe", {SMALL!r}, minutes=5, folder={str(tmp_path / "study")!r}, callback=told)
+"""
+    killed = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    before = StudyFolder(tmp_path / "study").attempts()
+    assert len(before) == 4
+    left = StudyFolder(tmp_path / "study")
+    left.study.ask()  # a trial that was under way
+    left.close()
+    with pytest.raises(InputError, match="holds a search or a run already"):
+        transa.tune(NATIONS, "transe", SMALL, minutes=5, trials=6, folder=tmp_path / "study")
+    with pytest.raises(InputError, match="the graph is not the one"):
+        transa.tune(transa.load("umls"), "transe", minutes=5, folder=tmp_path / "study", resume=True)
+    tuned = transa.tune(NATIONS, minutes=5, trials=8, folder=tmp_path / "study", resume=True)
+    assert tuned.attempts[:4] == before
+    assert [each.state for each in tuned.attempts].count("failed") == 1
+    assert len(tuned.attempts) == 8
+
+
+@pytest.mark.slow
+def test_several_processes_share_a_search(tmp_path: Path) -> None:
+    tuned = transa.tune(NATIONS, "transe", SMALL, minutes=5, trials=16, folder=tmp_path / "study", workers=2)
+    assert len(tuned.attempts) >= 16
+    assert len({each.number for each in tuned.attempts}) == len(tuned.attempts)
+    assert tuned.default is not None
+    best = max(each.score for each in tuned.attempts if each.state == "done" and each.score is not None)
+    assert tuned.best.score == best
+
+
+@pytest.mark.slow
+def test_the_command_writes_recipe_and_picture(command: Any, tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    small = [word for name, value in SMALL.items() for word in ("--set", f"{name}={value}")]
+    run = ["tune", "nations", "--model", "transe", "--out", study, "--minutes", 5, *small]
+    done = command(*run, "--trials", 10)
+    assert done.code == 0, done.err
+    assert "trial 0, default" in done.err and "best.toml" in done.out
+    assert (study / "tuning.png").read_bytes().startswith(b"\x89PNG")
+    assert command(*run).code == 2
+    more = command(*run, "--resume", "--trials", 12, "--json")
+    assert more.code == 0, more.err
+    found = json.loads(more.out)
+    assert found["trials"] == 12
+    assert found["best"]["score"] >= found["default"]["score"]
+    trained = command("train", "nations", "--recipe", study / "best.toml", "--out", tmp_path / "run", "--json")
+    assert trained.code == 0, trained.err
+    assert json.loads(trained.out)["validation"]["best"] == found["best"]["score"]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"minutes": 0}, "minutes: expected more than 0"),
+        ({"workers": 0}, "workers: expected more than 0"),
+        ({"resume": True}, "resume: name the folder"),
+        ({"model": "transz"}, "did you mean"),
+        ({"settings": {"dimm": 3}}, "unknown setting 'dimm'; did you mean 'dim'"),
+    ],
+)
+def test_wrong_arguments(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        transa.tune(NATIONS, **{"model": "transe", **values})
+
+
+def test_a_folder_without_a_search_is_not_resumed_and_a_broken_one_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no search to resume"):
+        transa.tune(NATIONS, "transe", folder=tmp_path / "none", resume=True)
+    transa.tune(NATIONS, "transe", SMALL, trials=1, folder=tmp_path / "study")
+    assert not list((tmp_path / "study").glob("study.db-*"))  # all of it is in one file
+    (tmp_path / "study" / "study.db").write_bytes(b"no database" * 100)
+    with pytest.raises(InputError, match=r"study\.db: not readable"):
+        transa.tune(NATIONS, "transe", trials=2, folder=tmp_path / "study", resume=True)
+
+
+def test_a_recipe_survives_toml() -> None:
+    recipe = load_recipe("transa", "softmax", "wn18")
+    assert recipe_from(tomllib.loads(as_toml(recipe))) == recipe
+
+
+def test_without_optuna_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(InputError, match=r"pip install 'transa\[tune\]'"):
+        transa.tune(NATIONS)
+
+
+def test_settings_that_cannot_be_trained_are_told() -> None:
+    with pytest.raises(InputError, match="no trial was trained to the end"):
+        transa.tune(
+            NATIONS,
+            "transe",
+            {**SMALL, "learning_rate": 1e38, "optimizer": "sgd", "entity_norm": "free"},
+            trials=2,
+            minutes=5,
+        )
+
+
+def test_an_attempt_is_told_as_it_was() -> None:
+    tuned = transa.tune(NATIONS, "transe", SMALL, trials=1, minutes=5)
+    (only,) = tuned.attempts
+    assert isinstance(only, Attempt)
+    assert (only.state, only.way, only.epochs) == ("done", "default", 6)
+    assert only.score == tuned.best.score
