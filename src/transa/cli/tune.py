@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transa.cli.graphs import load_graph
-from transa.cli.options import Json, GraphSelection, Source, Split, SplitSeed, TextFormat, Threads, add_command
+from transa.cli.options import GraphSelection, Json, Source, Split, SplitSeed, TextFormat, Threads, add_command
 from transa.cli.output import emit_json, note, table
 from transa.cli.train import read_setting
 from transa.readable import counted
