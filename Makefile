@@ -36,6 +36,7 @@ bench: $(VENV)/.installed-bench
 # What docs/reliability.md promises, in the long form: about two hours.
 reliability: $(VENV)/.installed-test
 	$(BIN)/python reliability/crash.py
+	$(BIN)/python reliability/elastic.py
 	$(BIN)/python reliability/memory.py
 	$(BIN)/python reliability/fuzz.py --inputs 1000000
 	$(BIN)/python reliability/soak.py --minutes 60

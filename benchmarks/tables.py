@@ -373,6 +373,35 @@ def api_text() -> str:
     return f"Last figures (`results/reliability_api.json`): {counts}, no surprise."
 
 
+#: What the page on scale shows: a name, entities, relations, triples, dimension, workers.
+SCALES = (
+    ("FB15K", 14_951, 1_345, 483_142, 200, 1),
+    ("a million entities", 1_000_000, 1_000, 5_000_000, 128, 1),
+    ("Wikidata5M", 4_594_485, 822, 20_614_279, 128, 2),
+    ("Wikidata5M", 4_594_485, 822, 20_614_279, 200, 2),
+    ("Freebase", 86_054_151, 14_824, 338_586_276, 128, 8),
+    ("Freebase", 86_054_151, 14_824, 338_586_276, 400, 8),
+)
+
+
+def scale_table() -> str:
+    from transa.training import load_recipe
+    from transa.training.sharded.plan import Sizes, plan
+
+    rows = [
+        "| graph | entities | triples | k | workers | a worker | on a machine | sent by a worker in an epoch |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, entities, relations, triples, dim, workers in SCALES:
+        how = {"dim": dim, "negatives": 64, "batch_size": 16384, "lane_negatives": True, "optimizer": "adagrad_row"}
+        found = plan(
+            Sizes(entities, relations, triples), load_recipe("transe", "modern", None, how), workers, mapped=True
+        )
+        of_worker, total, sent = (f"{size / 1e9:,.1f} GB" for size in (found.of_worker, found.total, found.sent))
+        rows.append(f"| {name} | {entities:,} | {triples:,} | {dim} | {workers} | {of_worker} | {total} | {sent} |")
+    return "\n".join(rows)
+
+
 def fill(path: str, name: str, table: str) -> None:
     """Put a table between its marks."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
@@ -396,3 +425,4 @@ if __name__ == "__main__":
 
     fill("docs/serving.md", "serving", serving_table())
     fill("docs/serving.md", "api", api_text())
+    fill("docs/scale.md", "scale", scale_table())

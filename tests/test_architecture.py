@@ -122,6 +122,7 @@ ONLY = {
     "optuna": {"tuning"},
     "mlflow": {"training"},
     "wandb": {"training"},
+    "duckdb": {"data"},
     "matplotlib": {"analysis", "reproduction"},
     "fastapi": {"server"},
     "starlette": {"server"},

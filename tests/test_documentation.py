@@ -36,6 +36,7 @@ PAGES = {
     "docs/evaluation.md": ("runs/wn11", "runs/wn18"),
     "docs/reproduction.md": (),
     "docs/rules.md": (),
+    "docs/scale.md": (),
     "docs/serving.md": ("films",),
     "docs/text.md": (),
     "docs/tracking.md": (),
@@ -44,6 +45,9 @@ PAGES = {
 }
 #: How the commands begin that are not run, and why.
 NOT_RUN = {
+    "torchrun ": "starts workers on several machines",
+    "transa train BIG --workers": "torchrun takes the place of the process; tests/cli/test_sharing.py starts workers",
+    "transa evaluate runs/big --workers": "the same",
     "make ": "sets up an environment and calls pytest; .ci/run does that on a clean clone",
     "python3 -m venv ": "installs from the network; .ci/run does the same by way of make",
     "transa serve ": "serves until it is told to stop; tests/server does that",

@@ -624,7 +624,7 @@ def test_formats_as_a_table_and_as_json(command):
     extensions = {each["name"]: each["extensions"] for each in found["files"]}
     assert extensions["tsv"] == [".tsv", ".txt", ""]
     assert {"csv", "jsonl", "parquet", "nt", "ttl", "rdf"} <= extensions.keys()
-    assert [each["name"] for each in found["folders"]] == ["openke", "parquet"]
+    assert [each["name"] for each in found["folders"]] == ["mapped", "openke", "parquet"]
 
 
 def test_the_table_of_datasets_fits_into_80_columns(monkeypatch):

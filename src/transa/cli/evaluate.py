@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,7 +21,11 @@ from transa.cli.output import (
     shown_names,
     table,
 )
+from transa.cli.sharing import Sharing
 from transa.readable import counted
+
+if TYPE_CHECKING:
+    from transa.evaluation import Evaluation
 
 #: What tables call the baseline by popularity, and its MRR.
 POPULAR = "popular"
@@ -78,8 +82,12 @@ class Machine:
     ignore_memory: IgnoreMemory = False
 
 
-def evaluate(run: Run, ranking: Ranking, machine: Machine, report: Report) -> None:
+def evaluate(run: Run, ranking: Ranking, machine: Machine, sharing: Sharing, report: Report) -> None:
     """Rank the true head and tail of each triple among all entities."""
+    if sharing.is_given:
+        with sharing.one_voice():
+            _evaluate_together(run, ranking, machine, sharing, report)
+        return
     import time
 
     from transa.data.result_files import check_target
@@ -124,7 +132,34 @@ def evaluate(run: Run, ranking: Ranking, machine: Machine, report: Report) -> No
         found.write(report.ranks, answers=report.answers, overwrite=report.overwrite)
     if not ranking.no_rules:
         note_compiling_rules()
-    figures = {"run": str(run), **found.report(ties=ranking.ties, hits=places), "seconds": seconds}
+    _tell({"run": str(run), **found.report(ties=ranking.ties, hits=places), "seconds": seconds}, found, ranking, report)
+
+
+def _evaluate_together(run: Path, ranking: Ranking, machine: Machine, sharing: Sharing, report: Report) -> None:
+    """Rank with several workers; the first one tells."""
+    import time
+
+    from transa.errors import InputError
+    from transa.kernels.threads import set_threads
+    from transa.training import RunFolder
+
+    if report.ranks is not None or machine.device != "cpu":
+        raise InputError("--workers and --sharded go without --ranks and --device")
+    places = _places(ranking.hits)
+    if sharing.sharded:
+        set_threads(machine.threads)
+    started = time.perf_counter()
+    asked = {"split": ranking.split, "known": _splits(ranking.known), "limit": ranking.limit, "seed": ranking.seed}
+    found = sharing.evaluate(RunFolder(run), {**asked, "loop_prior": not ranking.no_loop_prior}, machine.threads)
+    if found is None:
+        return
+    seconds = time.perf_counter() - started
+    _tell({"run": str(run), **found.report(ties=ranking.ties, hits=places), "seconds": seconds}, found, ranking, report)
+
+
+def _tell(figures: dict[str, Any], found: Evaluation, ranking: Ranking, report: Report) -> None:
+    """Print what was found."""
+    places = _places(ranking.hits)
     if figures["unseen"]:
         unseen = f"{figures['unseen']:,} of the triples have an entity or relation that does not occur in train"
         note(f"{unseen}; they are counted")
@@ -133,7 +168,7 @@ def evaluate(run: Run, ranking: Ranking, machine: Machine, report: Report) -> No
     if report.as_json:
         emit_json(figures)
         return
-    _show(figures, shown_names(model.graph_.relations), places, report.top)
+    _show(figures, shown_names(found.graph.relations), places, report.top)
     if report.ranks is not None:
         typer.echo(f"Written: {report.ranks}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -205,6 +207,30 @@ def _show(source: str, found: dict[str, Any], names: dict[str, str], top: int) -
         )
 
 
+@dataclass(frozen=True)
+class Writing:
+    """What to write, and how."""
+
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            callback=known_format,
+            help="Format of a folder, or of standard output; `transa formats` lists them.",
+            show_default="parquet, or tsv",
+        ),
+    ] = None
+    part: Annotated[Literal[choices.Split, "all"] | None, typer.Option(help="Which triples a single file gets.")] = None
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="For text with more triples than memory holds: use no more than this, such as 2GB, and the disk.",
+        ),
+    ] = None
+    overwrite: Overwrite = False
+
+
 def convert(
     source: Source,
     target: Annotated[
@@ -216,21 +242,9 @@ def convert(
     ],
     text: TextFormat,
     selection: GraphSelection,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORMAT",
-            callback=known_format,
-            help="Format of a folder, or of standard output; `transa formats` lists them.",
-            show_default="parquet, or tsv",
-        ),
-    ] = None,
-    part: Annotated[
-        Literal[choices.Split, "all"] | None, typer.Option(help="Which triples a single file gets.")
-    ] = None,
+    writing: Writing,
     split: Split = None,
     split_seed: SplitSeed = 0,
-    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Write a graph in another format, and split it on request."""
@@ -238,6 +252,10 @@ def convert(
     from transa.data.writing import write, write_file, write_stream
     from transa.errors import InputError
 
+    if writing.memory is not None:
+        _convert_large(source, target, text, selection, writing, split=split, as_json=as_json)
+        return
+    to, part, overwrite = writing.to, writing.part, writing.overwrite
     piped = str(target) == "-"
     if piped and as_json:
         raise InputError("--json would mix with the triples on standard output; name a file or leave it out")
@@ -274,6 +292,46 @@ def convert(
     else:
         written = " / ".join(f"{size:,} {name}" for name, size in sizes.items())
         typer.echo(f"{target}: {graph_size(len(graph.entities), len(graph.relations))}, {written} triples")
+
+
+def _convert_large(
+    source: str,
+    target: Path,
+    text: TextFormat,
+    selection: GraphSelection,
+    writing: Writing,
+    *,
+    split: str | None,
+    as_json: bool,
+) -> None:
+    """Convert within a limit of memory."""
+    from transa.data.large import convert_large
+    from transa.errors import InputError
+
+    plain = replace(text, delimiter=None, header=None, no_quotes=False)
+    if plain != TextFormat() or text.header or selection != GraphSelection() or split is not None:
+        raise InputError("--memory: goes with plain text of three columns, without a header, and without --split")
+    if writing.to not in (None, "mapped") or writing.part is not None:
+        raise InputError("--memory: a folder of the format mapped is written; leave out --to and --part", path=target)
+    delimiter = text.options()["delimiter"]
+    sizes = convert_large(
+        Path(source), target, memory=_bytes(writing.memory or ""), delimiter=delimiter, overwrite=writing.overwrite
+    )
+    if as_json:
+        emit_json({"path": str(target), **sizes})
+        return
+    written = " / ".join(f"{sizes[name]:,} {name}" for name in ("train", "valid", "test") if name in sizes)
+    typer.echo(f"{target}: {graph_size(sizes['entities'], sizes['relations'])}, {written} triples")
+
+
+def _bytes(text: str) -> int:
+    """Read a size such as 2GB or 500MB."""
+    from transa.errors import InputError, quote
+
+    found = re.fullmatch(r"(\d{1,6})\s*([GM])B?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise InputError(f"--memory: expected a size such as 2GB or 800MB, found {quote(text)}")
+    return int(found[1]) * (10**9 if found[2].upper() == "G" else 10**6)
 
 
 def load_graph(

@@ -15,6 +15,7 @@ import typer
 
 if TYPE_CHECKING:
     from transa.training import Trainer
+    from transa.training.sharded.trainer import ShardedTrainer
 
 
 @contextmanager
@@ -31,10 +32,12 @@ def exiting_on_termination() -> Iterator[None]:
 
 
 @contextmanager
-def stopping_between_epochs(trainer: Trainer, how: str = "--resume") -> Iterator[None]:
+def stopping_between_epochs(
+    trainer: Trainer | ShardedTrainer, how: str = "--resume", command: str | None = None
+) -> Iterator[None]:
     """Let the first Ctrl-C or SIGTERM end training after the current epoch, and a second one at once.
 
-    The message names the command that resumes: the same one, with the option `how` if there is one.
+    The message names the command that resumes: `command`, or the same one, with the option `how` if there is one.
     """
     from transa.training import Stopped
 
@@ -57,7 +60,7 @@ def stopping_between_epochs(trainer: Trainer, how: str = "--resume") -> Iterator
     except (Stopped, KeyboardInterrupt) as stop:
         what = str(stop) or "stopped at once; the last checkpoint is kept"
         again = ["transa", *(word for word in sys.argv[1:] if word != how), *([how] if how else [])]
-        typer.secho(f"{what}. Go on with: {shlex.join(again)}", fg="yellow", err=True)
+        typer.secho(f"{what}. Go on with: {command or shlex.join(again)}", fg="yellow", err=True)
         raise typer.Exit(128 + received[0]) from None
     finally:
         for number, handler in former.items():

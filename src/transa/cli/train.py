@@ -24,12 +24,13 @@ from transa.cli.options import (
 )
 from transa.cli.output import emit_json, note, note_compiling, note_compiling_rules, table
 from transa.cli.serve import Listening, start
+from transa.cli.sharing import SharedTraining
 from transa.readable import counted, one_line
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
     from transa.inference import Checked
-    from transa.training import Options, Recipe
+    from transa.training import Options, Recipe, RunFolder
 
 
 def register(app: typer.Typer) -> None:
@@ -104,6 +105,7 @@ def train(
     out: Annotated[Path, typer.Option(metavar="RUN", help="The run folder.")],
     training: Training,
     machine: Machine,
+    sharing: SharedTraining,
     text: TextFormat,
     selection: GraphSelection,
     split: Split = None,
@@ -111,31 +113,59 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model on a graph and keep it in a run folder."""
+    from transa.training import RunFolder
+
+    with sharing.one_voice():
+        graph = load_graph(source, text, selection, split, split_seed)
+        summary = _train(source, graph, RunFolder(out), training, machine, sharing)
+    if summary is None:  # the first worker tells
+        return
+    summary = {"run": str(out), **summary}
+    if as_json:
+        emit_json(summary)
+    elif sharing.plan:
+        typer.echo(summary["plan"])
+    else:
+        best = summary["validation"]
+        scored = f", best validation {best['measure']} {best['best']:.4f} in epoch {best['epoch']}" if best else ""
+        typer.echo(f"{out}: {counted(summary['epochs'], 'epoch')} in {summary['seconds']:.1f} s{scored}")
+
+
+def _train(
+    source: str, graph: KnowledgeGraph, folder: RunFolder, training: Training, machine: Machine, sharing: SharedTraining
+) -> dict[str, Any] | None:
+    """Train, and return the summary."""
     from transa.cli.live_view import LiveView
     from transa.cli.stopping import stopping_between_epochs
     from transa.data.registry import canonical
-    from transa.training import RunFolder, Trainer, tracker
+    from transa.errors import InputError
+    from transa.training import Trainer, tracker
     from transa.training.memory import training_memory
     from transa.training.recipe_files import GENERAL
 
-    graph = load_graph(source, text, selection, split, split_seed)
     note(*graph.notes)
     if not len(graph.valid):
         from transa.inference.trained import NO_VALID  # all of inference comes with it, and training needs none of it
 
         note(f"{NO_VALID}; --split 0.8,0.1,0.1 takes some of the triples for it")
-    folder = RunFolder(out)
     given = dict(map(read_setting, training.settings or []))
     if training.with_rules is not None:
         given["with_rules"] = training.with_rules
     trackers = [tracker(each) for each in machine.track or []]
+    if trackers and sharing.is_given:
+        raise InputError("--track: goes with training in one process; several workers write log.jsonl alone")
     options = machine.options()
-    if not training.resume:
+    if not training.resume and not sharing.sharded and not sharing.plan:
         folder.check_new()  # before any trials
     same = training.resume and not given and training.recipe in (None, GENERAL) and folder.holds("config.json")
+    if not same and sharing.is_given:
+        sharing.check_recipe(training.model, training.recipe, canonical(source), given)
     recipe = folder.recipe() if same else _recipe(graph, training, canonical(source), given, options)
     if training.resume and folder.started() and not folder.holds("config.json"):
-        note(f"{out} holds nothing yet to go on from: training starts anew, with the settings of this command")
+        nothing = f"{folder.path} holds nothing yet to go on from"
+        note(f"{nothing}: training starts anew, with the settings of this command")
+    if sharing.is_given:
+        return sharing.train(graph, recipe, options, folder, source, resume=training.resume)
     note(f"memory: about {training_memory(graph, recipe, options)}")
     trainer = Trainer(graph, recipe, options, folder, source)
     size = f"{trainer.model!r}, {trainer.model.parameters:,} parameters"
@@ -151,13 +181,7 @@ def train(
         first = trainer.warm_start
         took = f"{first['epochs']} epochs, {first['seconds']:.1f} s, loss {first['last_loss']:.4f}"
         note(f"started from a TransE of {took}")
-    summary = {"run": str(out), **trainer.summary()}
-    if as_json:
-        emit_json(summary)
-    else:
-        best = summary["validation"]
-        scored = f", best validation {best['measure']} {best['best']:.4f} in epoch {best['epoch']}" if best else ""
-        typer.echo(f"{out}: {counted(summary['epochs'], 'epoch')} in {summary['seconds']:.1f} s{scored}")
+    return trainer.summary()
 
 
 def _recipe(

@@ -111,7 +111,10 @@ def load(
     graph = select(graph, drop_relations, literals=literals)
     if split is not None:
         graph = split_graph(graph, split, seed)
-    return replace(graph, name=name, notes=(*graph.notes, *_unseen(graph)))
+    found = replace(graph, name=name, notes=(*graph.notes, *_unseen(graph)))
+    if "training_facts" in vars(graph):  # an index that was read with the graph
+        vars(found)["training_facts"] = graph.training_facts
+    return found
 
 
 def _read(source: str | os.PathLike[str], name: str | None, options: ReadOptions) -> KnowledgeGraph:

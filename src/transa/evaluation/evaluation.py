@@ -226,7 +226,7 @@ class Evaluation(Framed):
 
 
 def evaluate(
-    model: Model,
+    model: Model | Ranker,
     graph: KnowledgeGraph,
     split: Split = "test",
     *,
@@ -243,7 +243,7 @@ def evaluate(
     Parameters
     ----------
     model, graph
-        A trained model, and the graph it was trained on.
+        A trained model, or a ranker of its own, and the graph it was trained on.
     split
         The triples to rank; those labelled false are left out.
     known
@@ -260,7 +260,8 @@ def evaluate(
         Whether the report has the figures of rules alone beside those of the model, and the model's for triples that rules can and
         cannot reach.
     """
-    check_sizes(model, graph)
+    asked = model.model if isinstance(model, Ranker) else model
+    check_sizes(asked, graph)
     if split not in SPLITS:
         raise InputError(f"split: expected one of {', '.join(SPLITS)}, found {split!r}")
     usual = tuple(each for each in SPLITS if each != "test" or split == "test")
@@ -278,7 +279,7 @@ def evaluate(
         triples = triples[np.sort(np.random.default_rng(seed).permutation(population)[:limit])]
     filter_ = _known(graph, chosen)
     found = link_prediction(model, triples, filter_, chunk=chunk, callback=callback, loop_prior=loop_prior)
-    return Evaluation(found, model, graph, split, chosen, population, seed, rules)
+    return Evaluation(found, asked, graph, split, chosen, population, seed, rules)
 
 
 def _known(graph: KnowledgeGraph, splits: tuple[Split, ...]) -> KnownFacts:

@@ -58,6 +58,8 @@ FIRST: dict[str, Any] = {
     "path_limit": 0.01,
     "path_samples": 0,
     "shared_negatives": False,
+    "lanes": 8,
+    "lane_negatives": False,
     "penalty": 0.0,
     "penalty_rows": "touched",
     "table_penalty": 0.0,

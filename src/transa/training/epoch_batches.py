@@ -6,8 +6,10 @@ by another process too, without any saved state.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,7 @@ from transa.kernels.facts import corrupt_pairs, known_among
 from transa.kernels.purposes import CORRUPTION, GROUP, SHARED_NEGATIVES, SHUFFLE
 from transa.kernels.random import stream
 from transa.kernels.shuffling import arrange, shuffle
+from transa.training.lanes import Numbering, cut, deal_entities
 from transa.training.recipe import Recipe
 
 #: The largest group of triples of one relation in a grouped batch.
@@ -51,21 +54,41 @@ class EpochBatches:
     grouped
         Whether triples of one relation come together, in groups of at most `GROUP_SIZE` whose order is shuffled. A batch consists of
         whole groups and may be a little smaller than `batch_size`.
+    whole
+        Whether to hold all triples in the order of the epoch. Without them, there are only `lane_examples`.
+    dealt
+        To which lanes entities are dealt, if the caller knows it already.
     """
 
-    def __init__(self, graph: KnowledgeGraph, recipe: Recipe, *, grouped: bool, batch_size: int | None = None) -> None:
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        recipe: Recipe,
+        *,
+        grouped: bool,
+        batch_size: int | None = None,
+        whole: bool = True,
+        dealt: Numbering | None = None,
+    ) -> None:
         self.corruptor = Corruptor(
             graph.training_facts, recipe.replaced, recipe.seed, typed=recipe.candidates == "typed"
         )
         self.seed = recipe.seed
         self.batch_size = batch_size or recipe.batch_size
         self.negatives = recipe.drawn_negatives
+        self.lanes = recipe.lanes
         self.grouped = grouped
+        self.lane_entities: Numbering | None = None
+        if recipe.lane_negatives:
+            self.lane_entities = dealt or deal_entities(len(graph.entities), recipe.lanes, recipe.seed)
         self.source = graph.train
-        self.source_spans = self.corruptor.spans(graph.train)
-        self.triples: Triples = np.empty_like(self.source)
-        self.spans = np.empty_like(self.source_spans)
         self.batches: list[Batch] = []
+        self.whole = whole
+        if whole:
+            self.source_spans = self.corruptor.spans(graph.train)
+            self.triples: Triples = np.empty_like(self.source)
+            self.spans = np.empty_like(self.source_spans)
+        self._order = np.empty(0, np.int64)
         self._key = np.uint64(0)
         self._number = 0
         self._drawn_from = self._drawn_to = 0
@@ -76,7 +99,9 @@ class EpochBatches:
         relations = self.source[:, 1]
         order = sort_by(relations)
         counts = np.bincount(relations, minlength=self.corruptor.facts.num_relations)
-        return SortedTriples(self.source[order], self.source_spans[order], np.concatenate([[0], np.cumsum(counts)]))
+        triples = self.source[order]
+        spans = self.source_spans[order] if self.whole else self.corruptor.spans(triples, known=True)
+        return SortedTriples(triples, spans, np.concatenate([[0], np.cumsum(counts)]))
 
     def __len__(self) -> int:
         return len(self.source)
@@ -97,7 +122,10 @@ class EpochBatches:
             self.batches = [
                 Batch(start, min(start + self.batch_size, size), nothing) for start in range(0, size, self.batch_size)
             ]
-        arrange(self.source, self.source_spans, order, self.triples, self.spans)
+        if self.whole:
+            arrange(self.source, self.source_spans, order, self.triples, self.spans)
+        else:
+            self._order = order
 
     def _group(
         self, shuffled: npt.NDArray[np.int64], number: int
@@ -133,7 +161,60 @@ class EpochBatches:
                 *(self.corruptor.candidates, entities, at_head),
             )
         rows = slice(batch.start - self._drawn_from, batch.stop - self._drawn_from)
-        return Examples(self.triples, batch.start, batch.stop, entities[rows], at_head[rows])
+        examples = Examples(self.triples, batch.start, batch.stop, entities[rows], at_head[rows])
+        if self.lane_entities is not None:
+            self._share_in_lanes(self.lane_entities, enumerate(self.cut(batch)), examples, self.spans, 0)
+        return examples
+
+    def cut(self, batch: Batch) -> list[Batch]:
+        """Cut a batch into its lanes; a small batch leaves some of them empty."""
+        borders = cut(batch.start, batch.stop, self.lanes)
+        if not self.grouped:
+            return [Batch(int(start), int(stop), batch.groups) for start, stop in pairwise(borders)]
+        at = np.searchsorted(batch.groups, borders)
+        groups = [batch.groups[first : last + 1] for first, last in pairwise(at)]
+        return [Batch(int(part[0]), int(part[-1]), part) for part in groups]
+
+    def lane_examples(self, numbers: range, lanes: list[Batch]) -> Examples:
+        """Return the positives of some adjacent lanes of a batch, as rows from 0 on, with their negatives.
+
+        They are those of `examples`, but only these positives are looked up: a worker need not hold the whole epoch in its order.
+        """
+        start, stop = lanes[0].start, lanes[-1].stop
+        triples = self.source[self._order[start:stop]]
+        spans = self.corruptor.spans(triples, known=True)
+        shape = stop - start, self.negatives
+        entities, at_head = np.empty(shape, np.int32), np.empty(shape, np.bool_)
+        corrupt_pairs(triples, spans, 0, stop - start, start, self._key, self.corruptor.candidates, entities, at_head)
+        examples = Examples(triples, 0, stop - start, entities, at_head)
+        if self.lane_entities is not None:
+            self._share_in_lanes(self.lane_entities, zip(numbers, lanes, strict=True), examples, spans, start)
+        return examples
+
+    def _share_in_lanes(
+        self,
+        dealt: Numbering,
+        lanes: Iterable[tuple[int, Batch]],
+        examples: Examples,
+        spans: npt.NDArray[np.int64],
+        first: int,
+    ) -> None:
+        """Put the negatives of each lane in the place of those of its positives; row 0 of the spans is row `first` of the epoch.
+
+        Where such a negative would make a known fact, the positive keeps its own.
+        """
+        answers = self.corruptor.facts.heads.answers, self.corruptor.facts.tails.answers
+        for number, lane in lanes:
+            if lane.start == lane.stop:
+                continue
+            random = np.random.default_rng([self.seed, SHARED_NEGATIVES, self._number, lane.start, number])
+            shared = random.choice(dealt.members(number), self.negatives)
+            known = np.empty((2, lane.stop - lane.start, self.negatives), dtype=bool)
+            known_among(spans, lane.start - first, lane.stop - first, *answers, shared, known)
+            start = first + examples.start  # of the first positive, in the epoch
+            rows = slice(lane.start - start, lane.stop - start)
+            usable = ~np.where(examples.at_head[rows], known[0], known[1])
+            np.copyto(examples.negatives[rows], shared, where=usable)
 
     def share(self, batch: Batch, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
         """Draw `count` entities for a whole batch.

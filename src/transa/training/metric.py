@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -32,7 +33,7 @@ def update_metric(
     triple counts once for each of its corruptions. If W_r weighs e and not |e|, there are no absolute values.
     """
     # these load the compiler, which takes a while
-    from transa.kernels.closed_form import ClosedForm, closed_form, finish_metric
+    from transa.kernels.closed_form import ClosedForm, closed_form
     from transa.kernels.random import stream
 
     rules = model.metric_rules
@@ -55,6 +56,22 @@ def update_metric(
             vectors,
             raw,
         )
+    finish(table, counts, model, recipe, groups)
+    if metric.device.type != "cpu":
+        metric.copy_(table)
+
+
+def finish(
+    table: Tensor, counts: npt.NDArray[np.int64], model: Model, recipe: Recipe, groups: Array | None = None
+) -> None:
+    """Turn the sums of the closed form into metrics, in place: scale, clip and mix with the prior.
+
+    `table` and `counts` hold the sum and the number of triples of each relation; see `update_metric` for `groups`.
+    """
+    from transa.kernels.closed_form import finish_metric  # loads the compiler, which takes a while
+
+    rules, raw = model.metric_rules, table.numpy()
+    assert rules is not None  # noqa: S101
     if recipe.metric_clip and rules.clip == "eigenvalues":
         for start in range(0, len(table), CHUNK):
             table[start : start + CHUNK] = project_psd(table[start : start + CHUNK])
@@ -69,8 +86,6 @@ def update_metric(
         prior = np.zeros_like(raw[:1])  # what a relation without triples gets
         finish_metric(prior, np.zeros(1, counts.dtype), columns, clip, scale, mean, 0.0, recipe.prior == "ones")
         shrink_to_groups(raw, counts, groups, recipe.shrinkage, prior[0])
-    if metric.device.type != "cpu":
-        metric.copy_(table)
 
 
 def shrink_to_groups(metrics: Array, counts: Array, groups: Array, shrinkage: float, prior: Array) -> None:

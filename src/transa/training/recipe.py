@@ -166,6 +166,15 @@ class Recipe(BaseModel):
         description="Draw the same negatives for all positives of a batch, on both sides (or for tails alone); "
         "matrix products can score hundreds.",
     )
+    lanes: Count = Field(
+        8,
+        description="Parts that each batch is cut into for training by several workers; the number of workers divides it. "
+        "Any number of workers gives the same result.",
+    )
+    lane_negatives: bool = Field(
+        False,
+        description="Draw the negatives of each lane of a batch from the entities that its worker holds, the same for all positives.",
+    )
     penalty: NotNegative = Field(0.0, description="C: weight of the squared norms of entity and relation vectors.")
     penalty_rows: Literal["touched", "all"] = Field(
         "touched",
@@ -323,6 +332,10 @@ class Recipe(BaseModel):
             raise ValueError(
                 "shared_negatives: they replace both sides alike, or tails alone; "
                 "expected sampling 'uniform' or 'tail' and candidates 'all'"
+            )
+        if self.lane_negatives and (self.negatives == "all" or self.shared_negatives or self.candidates != "all"):
+            raise ValueError(
+                "lane_negatives: goes with a number of negatives, without shared_negatives and with candidates 'all'"
             )
         if self.negatives == "all" and self.loss != "softmax":
             raise ValueError("negatives: 'all' goes with the loss 'softmax'")

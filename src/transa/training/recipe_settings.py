@@ -60,6 +60,8 @@ class Settings(TypedDict, total=False):
     path_limit: float
     path_samples: int
     shared_negatives: bool
+    lanes: int
+    lane_negatives: bool
     penalty: float
     penalty_rows: Literal["touched", "all"]
     table_penalty: float

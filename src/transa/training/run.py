@@ -11,6 +11,7 @@ metrics.json           a summary of the training
 calibration.json       thresholds and probabilities from valid, written when first needed
 tracking.json          under which names trackers know the run, if there are any
 extension.json         which run `transa extend` started from, in a run that it wrote
+KIND.json, KIND.a, .b  in place of checkpoint, best and weights, where several workers trained: folders of slices, and which holds
 ====================== =======================================================================
 
 Every file but the log is written under a temporary name and then renamed: whatever happens, the folder holds the old file or the new
@@ -52,6 +53,7 @@ WEIGHTS, PRETRAINED = "weights.safetensors", "model.safetensors"
 WRITTEN = (
     *("config.json", "graph", "checkpoint.safetensors", "log.jsonl", "best.safetensors"),
     *(WEIGHTS, "metrics.json", "tracking.json"),
+    *(f"{kind}.{end}" for kind in ("checkpoint", "best", "weights") for end in ("json", "a", "b")),
 )
 
 
@@ -163,6 +165,21 @@ class RunFolder:
             for name in (".owner", ".lock"):
                 (self.path / name).unlink(missing_ok=True)
             self.path.rmdir()
+
+    def check_same(self, graph: KnowledgeGraph, recipe: Recipe, engine: str) -> None:
+        """Refuse to resume a run that has another graph, recipe or engine, or that has no checkpoint."""
+        config = self.config()
+        kept = config.get("graph")
+        if not isinstance(kept, dict) or kept.get("train") != fingerprint(graph):
+            raise InputError("the graph is not the one this run was started on", path=self.path)
+        before, now = self.recipe().model_dump(), recipe.model_dump()
+        changed = [name for name in before if before[name] != now[name]]
+        if changed:
+            raise InputError(f"the run was started with {changed[0]}={before[changed[0]]!r}", path=self.path)
+        if config.get("engine") != engine:
+            raise InputError(f"the run was started with the engine {config.get('engine')!r:.40}", path=self.path)
+        if self.holds("weights.safetensors") and not self.holds("checkpoint.safetensors"):
+            raise InputError("holds a model without a checkpoint, so training cannot be resumed", path=self.path)
 
     def holds(self, name: str) -> bool:
         """Tell whether the folder holds a file of this name."""
@@ -314,6 +331,8 @@ class RunFolder:
     def read_tensors(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Return the tables of a file, and the values in its header."""
         path = self.place(name)
+        if not path.exists() and self.holds(f"{path.stem}.json"):
+            return self._merged(path.stem)
         try:
             with safe_open(path, framework="pt") as file:
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
@@ -324,6 +343,16 @@ class RunFolder:
             raise InputError(f"damaged or not readable ({error})", path=path) from None
         return tensors, notes
 
+    def _merged(self, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Put together the tables that several workers wrote, and return them with their notes."""
+        from transa.training.sharded.slices import folder_of, merged
+
+        notes = self.read_json(f"{kind}.json")
+        place = self.place(folder_of(notes))
+        for entry in place.iterdir() if place.is_dir() else ():
+            self.place(f"{place.name}/{entry.name}")
+        return merged(place, self.empty_model(), self.recipe()), notes
+
     def model(self) -> Model:
         """Read the trained model.
 
@@ -333,7 +362,7 @@ class RunFolder:
             If training has not finished, or the tables are damaged.
         """
         model = self.empty_model()
-        self._check_finished()
+        self.check_finished()
         tensors, _ = self.read_tensors(self.weights)
         try:
             model.load(tensors)
@@ -346,10 +375,16 @@ class RunFolder:
             model.bind(self.graph())
         return model
 
-    def _check_finished(self) -> None:
-        if self.holds(self.weights) or not self.holds("checkpoint.safetensors"):
+    def check_finished(self) -> None:
+        """Raise an `InputError` if training has begun and not come to its end."""
+        if self.holds(self.weights) or self.holds("weights.json"):
             return
-        _, notes = self.read_tensors("checkpoint.safetensors")
+        if self.holds("checkpoint.json"):
+            notes = self.read_json("checkpoint.json")
+        elif self.holds("checkpoint.safetensors"):
+            _, notes = self.read_tensors("checkpoint.safetensors")
+        else:
+            return
         recipe = self.recipe()
         at = f" (the last checkpoint is of epoch {_short(notes.get('epoch'))} of {recipe.epochs:,})"
         go_on = "wait for it, or go on with `transa train … --resume`"

@@ -19,16 +19,15 @@ from transa.errors import InputError
 from transa.kernels.threads import set_threads
 from transa.memory import check_memory
 from transa.models import Model
-from transa.models.loop_prior import loop_free_relations
 from transa.training.callbacks import Callback, Checkpoints, EarlyStopping, EpochLog, Listener, callbacks_of
 from transa.training.engine import Engine, choose_engine, training_graph, training_model
 from transa.training.metric import update_metric
-from transa.training.optimizers import constrain
 from transa.training.progress import Options, Progress, Stopped, TrainingError
 from transa.training.recipe import Recipe
-from transa.training.run import RunFolder, fingerprint
+from transa.training.run import RunFolder
 from transa.training.settings import table_settings
 from transa.training.smoothness import Smoothness
+from transa.training.starting import start_model
 from transa.training.state import plain, put_in_place
 from transa.training.validation import Validation
 
@@ -130,7 +129,7 @@ class Trainer:
         self.folder.open(resume=resume)
         try:
             if resume and self.folder.holds("config.json"):
-                self._check_same()
+                self.folder.check_same(self.graph, self.recipe, self.engine.name)
             if resume and self.folder.holds("checkpoint.safetensors"):
                 self._resume()
             else:
@@ -262,22 +261,6 @@ class Trainer:
         )
         self._kept_epoch = self.epoch
 
-    def _check_same(self) -> None:
-        """Refuse to resume a run that has another graph, recipe or engine, or that has no checkpoint."""
-        assert self.folder is not None  # noqa: S101
-        config = self.folder.config()
-        kept = config.get("graph")
-        if not isinstance(kept, dict) or kept.get("train") != fingerprint(self.graph):
-            raise InputError("the graph is not the one this run was started on", path=self.folder.path)
-        before, now = self.folder.recipe().model_dump(), self.recipe.model_dump()
-        changed = [name for name in before if before[name] != now[name]]
-        if changed:
-            raise InputError(f"the run was started with {changed[0]}={before[changed[0]]!r}", path=self.folder.path)
-        if config.get("engine") != self.engine.name:
-            raise InputError(f"the run was started with the engine {config.get('engine')!r:.40}", path=self.folder.path)
-        if self.folder.holds("weights.safetensors") and not self.folder.holds("checkpoint.safetensors"):
-            raise InputError("holds a model without a checkpoint, so training cannot be resumed", path=self.folder.path)
-
     def _resume(self) -> None:
         assert self.folder is not None  # noqa: S101
         config = self.folder.config()
@@ -338,25 +321,6 @@ class Trainer:
 
 def _tell_end(callback: Callback, trainer: Trainer, kind: object, error: BaseException | None, trace: object) -> None:
     callback.on_end(trainer, error)
-
-
-def start_model(graph: KnowledgeGraph, recipe: Recipe) -> Model:
-    """Return the model of a recipe before its first epoch."""
-    model = recipe.build_model(len(graph.entities), len(graph.relations))
-    model.initialise(recipe.seed, recipe.init_range, getattr(torch, recipe.precision))
-    for name, settings in table_settings(model, recipe).items():
-        table = model.tensors()[name]
-        table.copy_(constrain(settings.constraint, table.reshape(len(table), -1)).reshape(table.shape))
-    if model.metric_rules is not None and model.metric_rules.closed_form:
-        if recipe.prior == "ones":
-            model.relation.metric.fill_(1.0)
-        if recipe.metric_scale == "trace":
-            model.relation.metric.mul_(recipe.metric_trace)
-    if recipe.loop_limit:
-        model.loop_free = loop_free_relations(graph.train, len(graph.relations), recipe.loop_limit)
-    if not recipe.warm_epochs:  # a warm start adapts the model once it has the vectors
-        model.adapt(training_graph(graph, recipe), recipe.seed)
-    return model
 
 
 def transe_recipe(recipe: Recipe) -> Recipe:

@@ -12,6 +12,7 @@ from transa.data import KnowledgeGraph, KnownFacts
 from transa.data.graph import Labels, Triples
 from transa.errors import InputError
 from transa.evaluation import accuracy, link_prediction
+from transa.evaluation.ranking import Ranker
 from transa.models import Model
 from transa.training.recipe import Recipe
 
@@ -56,9 +57,10 @@ class Validation:
         chosen = np.random.default_rng(recipe.seed).permutation(len(positives))[: recipe.validate_sample]
         return cls("mrr", positives[np.sort(chosen)], None, graph.known("train", "valid"))
 
-    def score(self, model: Model) -> float:
-        """Return the measure of a model."""
+    def score(self, model: Model | Ranker) -> float:
+        """Return the measure of a model; a ranker will do for the MRR."""
         if self.labels is not None:
+            assert isinstance(model, Model)  # noqa: S101
             return accuracy(model, self.triples, self.labels, self.decided_by)
         assert self.known is not None  # noqa: S101
         return link_prediction(model, self.triples, self.known).summary()["both"]["mrr"]

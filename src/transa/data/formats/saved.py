@@ -25,8 +25,9 @@ class SavedGraph(FolderFormat):
     files = ("entities.parquet", "relations.parquet", *(f"{split}.parquet" for split in SPLITS))
 
     def is_mine(self, folder: Path) -> bool:
-        """Tell whether both vocabularies are there."""
-        return (folder / "entities.parquet").exists() and (folder / "relations.parquet").exists()
+        """Tell whether both vocabularies are there, and no triples as an array (`transa.data.formats.mapped`)."""
+        both = (folder / "entities.parquet").exists() and (folder / "relations.parquet").exists()
+        return both and not (folder / "train.triples").exists()
 
     def read(self, folder: Path) -> KnowledgeGraph:
         """Read a saved graph, id for id."""

@@ -1,0 +1,80 @@
+"""Starting workers: torchrun does it, on one machine or on several, and starts them again if one is lost."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch.distributed as dist
+
+from transa.errors import InputError, TransaError
+
+#: How often workers are started again, from the last checkpoint, after one of them was lost.
+RESTARTS = 3
+#: The variable by which workers know that `launch` started them, and how many.
+STARTED = "TRANSA_WORKERS"
+#: The option of prctl(2) that asks for a signal at the death of the parent.
+_PARENT_DEATH = 1
+
+
+def launch(workers: int, arguments: list[str], threads: int | None = None) -> None:
+    """Replace this process by torchrun, which starts workers on this machine, each with ``transa ARGUMENTS``.
+
+    Without `threads`, the workers share the processors.
+    """
+    each = str(threads or max(1, (os.cpu_count() or 1) // workers))
+    # with a shared store, restarts fail four times in five (pytorch#135712)
+    settings = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "OMP_NUM_THREADS": each, "NUMBA_NUM_THREADS": each}
+    settings[STARTED] = str(workers)
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(workers)]
+    command = [sys.executable, *torchrun, "--max-restarts", str(RESTARTS), "-m", "transa", *arguments]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(sys.executable, command, {**os.environ, **settings})  # noqa: S606
+
+
+def is_restarted() -> bool:
+    """Tell whether torchrun has started this worker again, after one was lost."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+
+
+def is_first() -> bool:
+    """Tell whether this is the worker that speaks."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+@contextmanager
+def joined() -> Iterator[None]:
+    """Be one of the workers that torchrun started; alone, if it did not.
+
+    Raises
+    ------
+    TransaError
+        If another worker is lost.
+    """
+    if "RANK" not in os.environ:
+        yield
+        return
+    _end_with_parent()
+    try:
+        dist.init_process_group("gloo")
+    except (ValueError, RuntimeError) as error:
+        raise InputError(f"the workers do not find one another ({error})") from None
+    try:
+        yield
+    except RuntimeError as error:  # that is what gloo raises
+        if isinstance(error, TransaError):
+            raise
+        raise TransaError(f"another worker is lost ({str(error).splitlines()[0]:.200})") from error
+    finally:
+        dist.destroy_process_group()
+
+
+def _end_with_parent() -> None:
+    """Let the system end this worker if torchrun is killed, so that nobody trains on unseen. Only Linux can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)

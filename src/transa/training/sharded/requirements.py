@@ -1,0 +1,46 @@
+"""What several workers can train."""
+
+from __future__ import annotations
+
+from transa.data import KnowledgeGraph
+from transa.errors import InputError
+from transa.models import Model
+from transa.training.engine import training_model, why_not_numba
+from transa.training.progress import Options
+from transa.training.recipe import Recipe
+
+
+def check_sharded(graph: KnowledgeGraph, recipe: Recipe, options: Options) -> None:
+    """Raise an `InputError` if several workers cannot train by a recipe."""
+    model = recipe.build_model(len(graph.entities), len(graph.relations))
+    why = why_not_sharded(model, recipe)
+    labelled = graph.valid_labels is not None and recipe.validate_on == "auto"
+    if recipe.validate_every and (labelled or recipe.validate_on == "accuracy"):
+        why = "they validate by MRR (--set validate_on=mrr, or validate_every=0)"
+    if not why and (options.engine == "torch" or options.device != "cpu" or options.lock_free):
+        why = "workers train with compiled kernels on the CPU, without lock_free"
+    if why:
+        raise InputError(f"several workers cannot train this: {why}")
+
+
+def why_not_sharded(model: Model, recipe: Recipe) -> str:
+    """Return why several workers cannot train by a recipe, or an empty string if they can."""
+    trained = training_model(model, recipe)
+    if recipe.solver != "gradient" or model.by_paths or recipe.entity_texts:
+        return f"{recipe.model} has an engine of its own here"
+    if recipe.negatives == "all":
+        return "the softmax over all entities needs all of them in one place (--recipe modern, or --set negatives=…)"
+    known = set(model.entity_tables()) <= {"vector"} and set(model.relation_tables()) <= {"vector", "metric"}
+    if not known or "vector" not in model.relation_tables() or model.shared_tables() or model.analytic_gradients:
+        return f"{recipe.model} has tables other than vectors and metrics"
+    refused = {
+        "smoothness": recipe.smoothness != "none",
+        "with_rules": recipe.with_rules,
+        "warm_epochs": bool(recipe.warm_epochs),
+        "shrink_to": recipe.shrink_to != "prior",
+        "metric_pairs": recipe.has_metric and recipe.metric_pairs != "all" and recipe.metric_update in ("epoch", "end"),
+    }
+    for field, wrong in refused.items():
+        if wrong:
+            return f"{field}={getattr(recipe, field)!r} is not available"
+    return why_not_numba(trained, recipe, "cpu")

@@ -1,0 +1,107 @@
+"""Rows of which each worker holds a part, with the state of their optimiser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from transa.kernels.arguments import Array
+from transa.training.lanes import Numbering
+from transa.training.settings import TableSettings
+from transa.training.sharded.workers import Workers
+from transa.training.steps import RowSteps
+
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A table among those that share their rows: the numbers it has in a row, and how it is learned; None if it is not."""
+
+    width: int
+    settings: TableSettings | None
+
+
+class ShardedRows:
+    """The tables of all entities, or of all relations; each worker holds the rows of its lanes.
+
+    A row is the same in all tables, and travels as one. Rows are pulled before a batch, and gradients are pushed to the worker that
+    holds the row after it. There they are added up in the order of the lanes, so that the number of workers makes no difference.
+
+    Parameters
+    ----------
+    numbering
+        Which row and lane each id has.
+    workers
+        Who takes part.
+    columns
+        The tables by name, in the order in which they stand in a row.
+    kind
+        The type of the numbers.
+
+    Attributes
+    ----------
+    tables
+        The rows of this worker, by table.
+    steps
+        The same for the tables that are learned, with the state of the optimiser.
+    """
+
+    def __init__(
+        self, numbering: Numbering, workers: Workers, columns: dict[str, Column], kind: npt.DTypeLike = np.float32
+    ) -> None:
+        self.numbering = numbering
+        self.workers = workers
+        self.columns = columns
+        self.held = numbering.block * len(workers.lanes)
+        self.first = workers.rank * self.held
+        self.tables: dict[str, Array] = {
+            name: np.zeros((self.held, column.width), kind) for name, column in columns.items()
+        }
+        self.steps = {
+            name: RowSteps(self.tables[name], [column.settings])
+            for name, column in columns.items()
+            if column.settings is not None
+        }
+
+    def lane(self, number: int) -> slice:
+        """Return where the rows of one of this worker's lanes are in its tables."""
+        start = number * self.numbering.block - self.first
+        return slice(start, start + len(self.numbering.members(number)))
+
+    def pull(self, rows: Places, names: tuple[str, ...]) -> Array:
+        """Return some rows of some tables side by side; `rows` are sorted."""
+        sent = self._owners(rows)
+        received = self.workers.announce(sent)
+        asked = self.workers.exchange(rows, sent, received) - self.first
+        parts = [self.tables[name][asked] for name in names]
+        return self.workers.exchange(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1), received, sent)
+
+    def push(self, rows: Places, gradients: Array, number: int, factor: float) -> None:
+        """Take step `number` on some rows, with all learning rates multiplied by `factor`.
+
+        `rows` come lane after lane, each at most once in a lane; `gradients` hold those of all learned tables side by side.
+        """
+        places, found = self.deliver(rows, gradients)
+        every = np.ones(len(places), np.bool_)
+        column = 0
+        for name, steps in self.steps.items():
+            width = self.columns[name].width
+            part = np.ascontiguousarray(found[:, column : column + width])
+            steps.take(places, steps.step(number, factor), every, part)
+            column += width
+
+    def deliver(self, rows: Places, values: Array) -> tuple[npt.NDArray[np.int32], Array]:
+        """Send values to the workers that hold their rows; return the places and values that arrive here, lane after lane."""
+        owners = rows // self.held
+        order = np.argsort(owners, kind="stable")  # keeps the order of the lanes
+        sent = self._owners(rows)
+        received = self.workers.announce(sent)
+        places = self.workers.exchange(rows[order], sent, received) - self.first
+        return places.astype(np.int32), self.workers.exchange(values[order], sent, received)
+
+    def _owners(self, rows: Places) -> npt.NDArray[np.int64]:
+        """Return how many of the rows each worker holds."""
+        return np.bincount(rows // self.held, minlength=self.workers.count)
