@@ -119,10 +119,10 @@ def test_matplotlib_is_imported_only_where_a_picture_is_drawn():
 ONLY = {
     "typer": {"cli"},
     "rich": {"cli", "data"},
-    "duckdb": {"data"},
     "optuna": {"tuning"},
     "mlflow": {"training"},
     "wandb": {"training"},
+    "duckdb": {"data"},
     "matplotlib": {"analysis", "reproduction"},
     "fastapi": {"server"},
     "starlette": {"server"},

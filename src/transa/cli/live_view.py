@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -21,6 +22,26 @@ class LiveView(Callback):
 
     def on_start(self, trainer: Trainer) -> None:
         """Show an empty bar, and begin to listen to the compiler."""
+        self._open(trainer.recipe.epochs, trainer.epoch)
+
+    def on_epoch_end(self, trainer: Trainer, progress: Progress) -> None:
+        """Show how far training is, and how well it does."""
+        self._show(progress)
+
+    def on_end(self, trainer: Trainer, error: BaseException | None) -> None:
+        """Leave the bar as it is."""
+        self._close()
+
+    @contextmanager
+    def watching(self, epochs: int, done: int) -> Iterator[Callable[[Progress], None]]:
+        """Give what is to be called after every epoch, where no `Trainer` calls: by several workers."""
+        self._open(epochs, done)
+        try:
+            yield self._show
+        finally:
+            self._close()
+
+    def _open(self, epochs: int, done: int) -> None:
         self.console = Console(stderr=True)
         columns = (
             TextColumn("training"),
@@ -30,13 +51,12 @@ class LiveView(Callback):
             TimeRemainingColumn(),
         )
         self.bar = Bar(*columns, console=self.console, disable=not self.console.is_terminal)
-        self.task = self.bar.add_task("training", total=trainer.recipe.epochs, completed=trainer.epoch, state="")
+        self.task = self.bar.add_task("training", total=epochs, completed=done, state="")
         self.bar.start()
         self.compiler = Compiler(lambda name: self.bar.update(self.task, state=f"compiling kernels, once: {name}"))
         event.register("numba:compile", self.compiler)
 
-    def on_epoch_end(self, trainer: Trainer, progress: Progress) -> None:
-        """Show how far training is, and how well it does."""
+    def _show(self, progress: Progress) -> None:
         violating = "" if progress.violations is None else f", violating {progress.violations:.1%}"
         state = f"loss {progress.loss:.4f}{violating}, {progress.triples_per_second:,.0f} triples/s"
         if progress.best is not None:
@@ -48,8 +68,7 @@ class LiveView(Callback):
         if not self.console.is_terminal and (progress.epoch % tenth == 0 or progress.epoch in (1, progress.epochs)):
             typer.echo(f"epoch {progress.epoch}/{progress.epochs}: {state}", err=True)
 
-    def on_end(self, trainer: Trainer, error: BaseException | None) -> None:
-        """Leave the bar as it is."""
+    def _close(self) -> None:
         event.unregister("numba:compile", self.compiler)
         self.bar.stop()
 

@@ -20,7 +20,7 @@ from transa.readable import counted
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
     from transa.evaluation import Evaluation
-    from transa.training import Options, Progress, Recipe, RunFolder
+    from transa.training import Options, Recipe, RunFolder
     from transa.training.sharded.plan import Plan
 
 
@@ -120,6 +120,7 @@ class SharedTraining(Sharing):
         self, graph: KnowledgeGraph, recipe: Recipe, options: Options, folder: RunFolder, source: str, *, resume: bool
     ) -> dict[str, Any] | None:
         """Start the workers, which ends this process; or be one of them, and return the summary if it is the first."""
+        from transa.cli.live_view import LiveView
         from transa.training.sharded.launching import is_first, is_restarted, joined, launch
         from transa.training.sharded.plan import Sizes, plan
         from transa.training.sharded.requirements import check_sharded
@@ -144,17 +145,12 @@ class SharedTraining(Sharing):
             note(f"{trainer.model!r}; {each}")
             again = resume or (is_restarted() and folder.started())
             with stopping_between_epochs(trainer, command=resuming(sys.argv[1:])):
-                trainer.fit(_tell if is_first() else None, resume=again)
-            return trainer.summary() if is_first() else None
-
-
-def _tell(progress: Progress) -> None:
-    """Print a line after every tenth of the epochs."""
-    if progress.epoch % max(1, progress.epochs // 10) and progress.epoch not in (1, progress.epochs):
-        return
-    best = "" if progress.best is None else f", best {progress.best:.4f} (epoch {progress.best_epoch})"
-    pace = f"{progress.triples_per_second:,.0f} triples/s"
-    typer.echo(f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.4f}, {pace}{best}", err=True)
+                if not is_first():
+                    trainer.fit(resume=again)
+                    return None
+                with LiveView().watching(recipe.epochs, trainer.epoch) as callback:
+                    trainer.fit(callback, resume=again)
+            return trainer.summary()
 
 
 def as_worker(words: list[str]) -> list[str]:

@@ -151,9 +151,9 @@ def _train(
     given = dict(map(read_setting, training.settings or []))
     if training.with_rules is not None:
         given["with_rules"] = training.with_rules
-    if machine.track and sharing.is_given:
-        raise InputError("--track goes with one process, without --workers, --sharded and --plan")
     trackers = [tracker(each) for each in machine.track or []]
+    if trackers and sharing.is_given:
+        raise InputError("--track: goes with training in one process; several workers write log.jsonl alone")
     options = machine.options()
     if not training.resume and not sharing.sharded and not sharing.plan:
         folder.check_new()  # before any trials
