@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from transa.data.facts import check_size
 from transa.data.formats.mapped import ID, INDEX, MappedGraph
 from transa.data.graph import SPLITS, Split
+from transa.data.side_files import SIDE_FILES, described
 from transa.data.streams import check_exists, format_suffix, stem
 from transa.errors import InputError, amount
 from transa.storage import atomic_folder
@@ -43,7 +44,8 @@ def convert_large(
     Parameters
     ----------
     source
-        A file of three columns without a header, plain or compressed, or a folder with such files called train, valid and test.
+        A file of three columns without a header, plain or compressed, or a folder with such files called train, valid and test;
+        names, descriptions and types of such a folder are read as usual, in memory.
     target
         The folder to write; it appears complete or not at all.
     memory
@@ -81,11 +83,16 @@ def convert_large(
             base.execute("SET threads=2")  # each takes memory of its own
             for split, path in files.items():
                 _read(base, split, path, delimiter or DELIMITERS.get(format_suffix(path), "\t"))
-            return _write(base, list(files), folder)
+            sizes = _write(base, list(files), folder)
         except duckdb.OutOfMemoryException as error:
             raise InputError(f"--memory: too little ({str(error).splitlines()[0]})", path=source) from None
         finally:
             base.close()
+        if source.is_dir() and any((source / name).exists() for name in SIDE_FILES):
+            graph = described(MappedGraph().read(folder), source)
+            for kind in ("entities", "relations"):
+                pq.write_table(getattr(graph, kind).to_table(), folder / f"{kind}.parquet")
+        return sizes
 
 
 def _files(source: Path) -> dict[Split, Path]:
