@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.conftest import Served
+from transa.server.serving import Address, listen
 
 FACT = {"head": "virus", "relation": "causes", "tail": "organism"}
 
@@ -55,6 +56,11 @@ def test_a_verdict_that_was_confirmed_outlives_a_kill(started: Served, copied: P
     _, url = started(copied)
     found = get(f"{url}/api/v1/runs/umls/verdicts")
     assert found["accepted"] == 1 and found["verdicts"][0]["note"] == "time 2"
+
+
+def test_answers_are_sent_without_delay() -> None:
+    with listen(Address("127.0.0.1", 0)) as listening:
+        assert listening.proto == socket.IPPROTO_TCP  # by which asyncio decides on TCP_NODELAY
 
 
 def test_what_cannot_be_served_ends_in_one_line(command, line: Path, tmp_path: Path) -> None:
