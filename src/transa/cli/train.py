@@ -155,8 +155,10 @@ def _train(
     if trackers and sharing.is_given:
         raise InputError("--track: goes with training in one process; several workers write log.jsonl alone")
     options = machine.options()
-    if not training.resume and not sharing.sharded and not sharing.plan:
-        folder.check_new()  # before any trials
+    if training.resume:
+        folder.check_started()  # before any trials
+    elif not sharing.sharded and not sharing.plan:
+        folder.check_new()
     same = training.resume and not given and training.recipe in (None, GENERAL) and folder.holds("config.json")
     if not same and sharing.is_given:
         sharing.check_recipe(training.model, training.recipe, canonical(source), given)

@@ -94,8 +94,8 @@ class RunFolder:
 
     def open(self, *, resume: bool) -> None:
         """Lock the folder for training: a new folder, or with `resume` one in which a run was started."""
-        if resume and not self.started():
-            raise InputError("holds no run to resume; start one without --resume", path=self.path)
+        if resume:
+            self.check_started()
         self._claim()
         if not resume:
             try:
@@ -112,6 +112,11 @@ class RunFolder:
         """Raise an `InputError` if the folder holds a run."""
         if self.holds("config.json"):
             raise InputError("holds a run already; resume it with --resume or name another folder", path=self.path)
+
+    def check_started(self) -> None:
+        """Raise an `InputError` if no run was started in the folder."""
+        if not self.started():
+            raise InputError("holds no run to resume; start one without --resume", path=self.path)
 
     def started(self) -> bool:
         """Tell whether a run was started here, even if its process was killed before it wrote anything."""
