@@ -146,7 +146,7 @@ def candidates_of(
     asked, other = (0, 2) if side == "tail" else (2, 0)
     opposite: Side = "head" if side == "tail" else "tail"
     relations = triples[:, 1]
-    mean, deviation = trained.usual[:, relations]
+    mean, deviation = trained.usual(relations)
     counts = {
         each: _known(trained.graph.training_facts, facts, each, triples, given)
         for each, given in ((side, asked), (opposite, other))

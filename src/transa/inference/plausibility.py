@@ -35,7 +35,7 @@ def weights_of(trained: Trained, roles: Roles, triples: Triples) -> Floats:
         return np.empty(0)
     margins = trained.margins(triples, trained.scores(triples))
     if trained.confidence is not None:
-        margins = margins / trained.usual[1][triples[:, 1]]
+        margins = margins / trained.usual(triples[:, 1])[1]
     found: Floats = np.clip(margins, -MOST, MOST) + np.log(roles.fit(triples)).sum(axis=1)
     return found
 
@@ -82,7 +82,7 @@ class Standing:
 def standing_of(trained: Trained, roles: Roles, triples: Triples) -> Standing:
     """Weigh known facts: beside the usual ones of their relation, the best new answers and other facts."""
     relations = triples[:, 1].astype(np.int64)
-    mean, deviation = trained.usual[:, relations]
+    mean, deviation = trained.usual(relations)
     usual = np.clip((mean - trained.scores(triples)) / deviation, -MOST, MOST)
     asked = triples[:, 0].astype(np.int64) * len(trained.graph.relations) + relations
     _, first, place = np.unique(asked, return_index=True, return_inverse=True)

@@ -321,17 +321,34 @@ class Trained:
         return finite_scores(self.model, triples)
 
     @cached_property
-    def usual(self) -> npt.NDArray[np.float64]:
-        """Mean and standard deviation of the training scores of each relation."""
-        usual = np.array([[0.0], [1.0]]).repeat(self.model.graph_relations, axis=1)
-        scores = self.scores(self.graph.train)
-        for relation, rows in by_relation(self.graph.train):
-            usual[:, relation] = scores[rows].mean(), max(float(scores[rows].std()), 1e-12)
-        return usual
+    def _train_rows(self) -> dict[int, npt.NDArray[np.int64]]:
+        """The training triples of each relation, by their place."""
+        return dict(by_relation(self.graph.train))
+
+    @cached_property
+    def _usual(self) -> dict[int, tuple[float, float]]:
+        """What `usual` has found so far."""
+        return {}
+
+    def usual(self, relations: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return the mean and the standard deviation of the training scores of each of some relations, of shape (2, relations).
+
+        Only the triples of these relations are scored, once: a question is about one relation of perhaps a thousand.
+        """
+        wanted, places = np.unique(relations, return_inverse=True)
+        for relation in wanted.tolist():
+            if relation not in self._usual:
+                rows = self._train_rows.get(relation)
+                scores = np.zeros(0) if rows is None else self.scores(self.graph.train[rows])
+                self._usual[relation] = (scores.mean(), max(float(scores.std()), 1e-12)) if len(scores) else (0.0, 1.0)
+        found = np.array([self._usual[relation] for relation in wanted.tolist()]).reshape(-1, 2)
+        return found[places].T
 
     def margins(self, triples: Triples, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return how plausible triples are, comparable between relations: higher is more plausible, -infinity is a barred loop."""
-        usual = self.usual if self.confidence is None else np.empty((2, 0))
+        usual = np.empty((2, 0))
+        if self.confidence is None:
+            usual = self.usual(np.arange(self.model.graph_relations))
         found = margins(self.confidence, triples, scores, usual)
         return np.where(barred_triples(self.model, triples), -np.inf, found)
 
