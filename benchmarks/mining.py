@@ -1,6 +1,6 @@
-"""Mining rules: how long it takes on FB15K, and how much memory a generated graph of a million entities needs.
+"""Mining rules: how long it takes on FB15K and WN18RR, and how much memory a generated graph of a million entities needs.
 
-    python benchmarks/mining.py [one_atom two_atoms all million …]
+    python benchmarks/mining.py [one_atom two_atoms five_atoms all million …]
 
 Each case runs in a process of its own on one thread, so that the peak memory is its own. Seconds are those of the processor, which
 other work on the machine hardly changes; kernels are compiled before. The generated graph has degrees by a power law and three planted
@@ -36,6 +36,7 @@ PLANTED = 100_000
 CASES = {
     "one_atom": ("fb15k", Mining(length=1, constants=False)),
     "two_atoms": ("fb15k", Mining(length=2, constants=False)),
+    "five_atoms": ("wn18rr", Mining(constants=False)),
     "all": ("fb15k", Mining()),
     "million": ("generated", Mining()),
 }
