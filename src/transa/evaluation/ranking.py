@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 #: Parameters up to here give scores that no precision overflows; beyond, every score is looked at.
 LARGEST = 1e9
-#: How many queries are few, and how many numbers the vectors of a small model hold.
-FEW, SMALL = 16, 1 << 18
+#: How many numbers the vectors of a small model hold, and how many queries to the largest of these are few; the smaller, the more.
+SMALL, FEW = 1 << 18, 16
 
 
 class Ranker:
@@ -109,7 +109,7 @@ class Ranker:
 class QuickRanker(Ranker):
     """A ranker that answers a few questions to a small model by torch, in double precision like the kernels.
 
-    That takes less time than it takes to load the kernels.
+    That takes less time than it takes to load the kernels, and far less than to compile them.
     """
 
     def _ranker_for(self, queries: Queries) -> AnyRanker:
@@ -123,7 +123,8 @@ class QuickRanker(Ranker):
 
 def are_few(queries: int, model: Model) -> bool:
     """Tell whether these are few questions to a small model."""
-    return queries <= FEW and model.num_entities * model.dim <= SMALL and model.parameters <= 10 * SMALL
+    size = model.num_entities * model.dim
+    return queries * size <= FEW * SMALL and size <= SMALL and model.parameters <= 10 * SMALL
 
 
 def _in_double(model: Model) -> Model:
