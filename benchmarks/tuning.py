@@ -1,7 +1,7 @@
 """What a search for settings is worth: `transa tune` beside the default recipe, on valid and, once, on test.
 
 python benchmarks/tuning.py --minutes 10 umls kinship
-python benchmarks/tuning.py --minutes 10 --epochs 16 --study studies fb15k-237 (or its three steps one by one)
+python benchmarks/tuning.py --minutes 10 --epochs 12 --dim 128 --study studies fb15k-237 (or its three steps one by one)
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from transa.training import Options, Recipe, load_recipe, recipe_from
 from transa.tuning.study import StudyFolder
 
 
-def trained(graph: transa.KnowledgeGraph, recipe: Recipe | None, options: Options, epochs: int) -> dict[str, Any]:
-    """Train by a recipe, or by the default, and return its figures; `epochs`, unless 0, takes the place of the recipe's."""
-    if epochs:
+def trained(
+    graph: transa.KnowledgeGraph, recipe: Recipe | None, options: Options, size: dict[str, int]
+) -> dict[str, Any]:
+    """Train by a recipe, or by the default, and return its figures; `size` bounds the training where a recipe in full takes too long."""
+    if size:
         recipe = recipe or load_recipe("transa", None, graph.name)
-        recipe = recipe_from(recipe.model_dump() | {"epochs": epochs, "validate_every": max(1, epochs // 4)})
+        recipe = recipe_from(recipe.model_dump() | size | {"validate_every": max(1, size["epochs"] // 4)})
     started, used = time.time(), time.process_time()
     estimator = transa.TransA(options=options) if recipe is None else estimator_for(recipe, options)
     trainer = estimator.trainer(graph)
@@ -45,10 +47,14 @@ def trained(graph: transa.KnowledgeGraph, recipe: Recipe | None, options: Option
 
 
 def searched(graph: transa.KnowledgeGraph, minutes: float, folder: Path, options: Options) -> dict[str, Any]:
-    tuned = transa.tune(graph, minutes=minutes, folder=folder, options=options, callback=print)
+    used = time.process_time()
+    resume = folder.exists()
+    tuned = transa.tune(graph, minutes=minutes, folder=folder, resume=resume, options=options, callback=print)
     assert tuned.default is not None
     return {
         "minutes": minutes,
+        "resumed": resume,
+        "processor_seconds": time.process_time() - used,
         "threads": options.threads,
         "short_vectors": StudyFolder(folder).beginning().short,
         "trials": dict(Counter(each.state for each in tuned.attempts)),
@@ -63,25 +69,27 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("datasets", nargs="+")
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--epochs", type=int, default=0, help="of each training; 0: as the recipes say")
+    parser.add_argument("--epochs", type=int, help="of both trainings; by default those of the recipes")
+    parser.add_argument("--dim", type=int, help="likewise")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--study", type=Path, help="keeps the search, so that the steps can be taken one by one")
     parser.add_argument("--steps", nargs="+", default=["default", "search", "tuned"])
     given = parser.parse_args()
     started = time.time()
     options = Options(threads=given.threads)
+    size = {name: value for name in ("epochs", "dim") if (value := getattr(given, name))}
     figures = load("benchmark_tuning").get("datasets", {})
     with tempfile.TemporaryDirectory() as temporary:
         for name in given.datasets:
             graph, folder = transa.load(name), (given.study or Path(temporary)) / name
             found = figures.setdefault(name, {})
             if "default" in given.steps:
-                found["default"] = trained(graph, None, options, given.epochs)
+                found["default"] = trained(graph, None, options, size)
             if "search" in given.steps:
                 found["search"] = searched(graph, given.minutes, folder, options)
             if "tuned" in given.steps:
                 best = StudyFolder(folder).tuned().recipe
-                found["tuned"] = trained(graph, best, options, given.epochs)
+                found["tuned"] = trained(graph, best, options, size)
             print(save("benchmark_tuning", started, datasets=figures).read_text())
 
 
