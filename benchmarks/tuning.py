@@ -1,7 +1,7 @@
 """What a search for settings is worth: `transa tune` beside the default recipe, on valid and, once, on test.
 
-python benchmarks/tuning.py --minutes 10 umls kinship
-python benchmarks/tuning.py --minutes 10 --epochs 12 --dim 128 --study studies fb15k-237 (or its three steps one by one)
+python benchmarks/tuning.py umls kinship --minutes 10
+python benchmarks/tuning.py fb15k-237 --minutes 10 --epochs 12 --dim 128 --study studies (or its three steps one by one)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from transa.tuning.study import StudyFolder
 def trained(
     graph: transa.KnowledgeGraph, recipe: Recipe | None, options: Options, size: dict[str, int]
 ) -> dict[str, Any]:
-    """Train by a recipe, or by the default, and return its figures; `size` bounds the training where a recipe in full takes too long."""
+    """Train by a recipe, or by the default, and return its figures; `size` bounds it where a recipe in full takes too long."""
     if size:
         recipe = recipe or load_recipe("transa", None, graph.name)
         recipe = recipe_from(recipe.model_dump() | size | {"validate_every": max(1, size["epochs"] // 4)})
