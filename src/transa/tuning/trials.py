@@ -48,13 +48,14 @@ class Limits:
 def search(
     folder: StudyFolder, graph: KnowledgeGraph, options: Options, limits: Limits, seed: int, told: Callable[[], None]
 ) -> None:
-    """Train trials until a limit is reached; `told` is called after each."""
+    """Train trials until a limit is reached, but one at least; `told` is called after each."""
     study = folder.study
     folder.sample(seed)
     objective = Objective(graph, folder.beginning(), options, limits)
-    while time.monotonic() < limits.deadline and not limits.is_over():
+    while not limits.is_over():
         done = sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
-        if limits.trials is not None and done >= limits.trials:
+        late = done > 0 and time.monotonic() >= limits.deadline
+        if late or (limits.trials is not None and done >= limits.trials):
             break
         study.optimize(objective, n_trials=1)
         told()
