@@ -32,7 +32,7 @@ SAMPLE = 10_000
 KINDS = ("laplacian", "lle")
 SETTINGS: dict[str, dict[str, Any]] = {
     "nell186": {"dim": 50, "epochs": 40, "validate_every": 0, "patience": 0},
-    "fb15k": {"dim": 50, "epochs": 20, "validate_every": 0, "patience": 0},
+    "fb15k": {"dim": 50, "epochs": 10, "validate_every": 0, "patience": 0},
 }
 MODELS = {"nell186": ("transe", "se", "sme_linear", "transa"), "fb15k": ("transe", "transa")}
 
