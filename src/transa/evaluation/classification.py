@@ -34,8 +34,8 @@ from transa.evaluation.labelled import LabelledTriples
 from transa.evaluation.measures import average_precision, decision_measures, roc_auc, wilson_interval
 from transa.frames import Framed
 from transa.models import Model
+from transa.models.company import scores_as_answers
 from transa.models.loop_prior import barred_triples
-from transa.models.with_rules import scores_as_answers
 from transa.readable import counted, short
 from transa.table import Table, figure
 
@@ -344,7 +344,7 @@ def finite_scores(model: Model, triples: Triples, *, one_way: bool = False) -> n
 
 def answer_scores(model: Model, triples: Triples, side: Side) -> npt.NDArray[np.float64]:
     """Return the score of each triple as an answer to the question about one side, as a ranker has it."""
-    if model.evidence is not None:
+    if model.has_company:
         return scores_as_answers(model, torch.from_numpy(triples.astype(np.int64)), side).numpy()
     asked = model.inverted(triples) if model.directional and side == "head" else triples
     return finite_scores(model, asked, one_way=model.directional)

@@ -198,6 +198,7 @@ def _leads(
     more = copy(model)
     first, size = model.num_entities, len(rows.vector)
     more.num_entities = first + size
+    more.evidence = more.penalty = None  # words change neither
     more.entity = Rows({name: torch.cat([table, rows[name].to(table)]) for name, table in model.entity.items()})
     ends = np.concatenate([triple[0, [2 - place]], others])
     triples = np.tile(triple, (size * len(ends), 1))

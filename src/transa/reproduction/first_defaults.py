@@ -105,4 +105,5 @@ FIRST: dict[str, Any] = {
     "smoothness_weight": 0.1,
     "smoothness_neighbours": 5,
     "shrink_to": "prior",
+    "type_penalty": False,
 }

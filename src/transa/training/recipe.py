@@ -229,6 +229,12 @@ class Recipe(BaseModel):
         description="Train by gradient, by alternating least squares (rescal), or by mining rules (rules).",
     )
 
+    # ------------------------------------------------------------------ types
+    type_penalty: bool = Field(
+        False,
+        description="After training, learn on valid by how much answers score worse whose types do not fit the relation.",
+    )
+
     # ------------------------------------------------------------------ rules
     with_rules: bool = Field(
         False,
@@ -368,6 +374,8 @@ class Recipe(BaseModel):
             raise ValueError(f"with_rules: {self.model} has nothing but rules")
         if self.with_rules and MODELS[self.model].by_paths:
             raise ValueError(f"with_rules: {self.model} ranks in two stages, which rules do not join")
+        if self.type_penalty and (MODELS[self.model].by_paths or not MODELS[self.model].has_vectors):
+            raise ValueError(f"type_penalty: does not go with {self.model}, which ranks in a way of its own")
         if self.patience and not self.validate_every:
             raise ValueError("patience: early stopping needs validate_every above 0")
         return self

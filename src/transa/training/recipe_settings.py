@@ -80,6 +80,8 @@ class Settings(TypedDict, total=False):
     warm_epochs: int
     warm_learning_rate: float | None
     solver: Literal["gradient", "als", "mining"]
+    # types
+    type_penalty: bool
     # rules
     with_rules: bool
     rule_length: int
