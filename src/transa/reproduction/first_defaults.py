@@ -106,4 +106,8 @@ FIRST: dict[str, Any] = {
     "smoothness_neighbours": 5,
     "shrink_to": "prior",
     "type_penalty": False,
+    "text_encoder": None,
+    "own_vectors": False,
+    "skip_gram": 0.0,
+    "text_corpus": None,
 }

@@ -37,6 +37,10 @@ class Settings(TypedDict, total=False):
     inverse_paths: bool
     own_paths: bool
     entity_texts: bool
+    text_encoder: str | None
+    own_vectors: bool
+    skip_gram: float
+    text_corpus: str | None
     init_range: float | None
     precision: Literal["float32", "float64"]
     loop_limit: float
