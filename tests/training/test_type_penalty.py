@@ -11,9 +11,9 @@ import torch
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.evaluation import link_prediction
-from transa.evaluation.classification import answer_scores
 from transa.evaluation.queries import SIDES, Queries
 from transa.evaluation.ranking import Ranker
+from transa.evaluation.scores import answer_scores
 from transa.inference import Trained, extend
 from transa.models.type_penalty import TypePenalty
 from transa.training import RunFolder, Trainer, recipe_from
