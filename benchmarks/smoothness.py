@@ -27,8 +27,10 @@ from transa.training import Options, Trainer, load_recipe
 
 SEEDS = (0, 1, 2)
 WEIGHTS = (0.1, 0.5, 2.0)
+#: Models that need more seconds for an epoch have fewer.
+EPOCHS = {"se": 20, "sme_linear": 15}
 #: How many triples of a split are ranked.
-SAMPLE = 10_000
+SAMPLE = 2_000
 KINDS = ("laplacian", "lle")
 SETTINGS: dict[str, dict[str, Any]] = {
     "nell186": {"dim": 50, "epochs": 40, "validate_every": 0, "patience": 0},
@@ -41,13 +43,14 @@ class Study:
     """Trains one model of a graph in several ways, each once, and measures it on both splits."""
 
     def __init__(self, graph: KnowledgeGraph, name: str, model: str) -> None:
-        self.graph, self.name, self.model = graph, name, model
+        self.graph, self.model = graph, model
+        self.settings = {**SETTINGS[name], "epochs": EPOCHS.get(model, SETTINGS[name]["epochs"])}
 
     @cache  # noqa: B019  (a study is short-lived)
     def measure(self, seed: int, kind: str = "none", weight: float = 0.0) -> dict[str, float]:
         """Train, and return the accuracy, or the filtered MRR, on valid and test."""
         types = {} if kind == "none" else {"smoothness": kind, "smoothness_weight": weight}
-        recipe = load_recipe(self.model, None, None, {**SETTINGS[self.name], "seed": seed, **types})
+        recipe = load_recipe(self.model, None, None, {**self.settings, "seed": seed, **types})
         found = Trainer(self.graph, recipe, Options(threads=1)).fit()
         return {split: self._figure(found, split) for split in ("valid", "test")}
 
@@ -62,6 +65,7 @@ class Study:
         """Return the figures without and with both terms."""
         base = [self.measure(seed) for seed in SEEDS]
         figures: dict[str, Any] = {"base": [each["test"] for each in base], "base_valid": base[0]["valid"]}
+        figures["settings"] = self.settings
         for kind in KINDS:
             tried = {weight: self.measure(SEEDS[0], kind, weight)["valid"] for weight in WEIGHTS}
             weight = max(tried, key=tried.__getitem__)
