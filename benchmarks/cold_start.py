@@ -34,6 +34,8 @@ from transa.models import Model
 from transa.training import Options, RunFolder, Trainer, load_recipe, text_engine
 
 SHARE, SEED, SAMPLE = 0.1, 0, 2000
+#: What a record keeps.
+STEPS = ("frequency", "chosen_words", "joint_words", "chosen_encoder", "joint_encoder", "tfidf", "encoder")
 #: What is tried on valid for the joint model.
 TRIED: tuple[dict[str, Any], ...] = (
     {"epochs": 3},
@@ -181,7 +183,7 @@ def main() -> None:
     graph = transa.load(options.name)
     questions = Questions(graph, hold_out_entities(graph, SHARE, SEED))
     record = f"benchmark_cold_start_{options.name}"
-    kept = {name: value for name, value in load(record).items() if isinstance(value, dict) and "mrr" in str(value)}
+    kept = {name: value for name, value in load(record).items() if name in STEPS}
     figures: dict[str, Any] = {
         **kept,
         "entities": len(questions.entities),
@@ -209,7 +211,8 @@ def main() -> None:
     for label, encoder in ways.items():
         if f"chosen_{label}" not in figures:
             keep(f"chosen_{label}", choose(options.name, questions.base, encoder))
-        keep(f"joint_{label}", joint(options.name, questions, figures[f"chosen_{label}"]["settings"] | encoder))
+        if f"joint_{label}" not in figures:
+            keep(f"joint_{label}", joint(options.name, questions, figures[f"chosen_{label}"]["settings"] | encoder))
     if options.maps:
         one = base_model(options.name, questions.base, options.maps)
         begun = time.process_time()
