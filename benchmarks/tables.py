@@ -303,7 +303,8 @@ def cold_start_table() -> str:
         ("encoder", "plain"): "sentence encoder, plain map",
         ("encoder", "weighted"): "sentence encoder, weighted by the metrics",
         ("encoder", "trained"): "sentence encoder, map trained by the loss",
-        ("joint",): "`entity_texts`: sums of words",
+        ("joint_words",): "`entity_texts`: sums of words",
+        ("joint_encoder",): "`entity_texts` with a sentence encoder",
     }
     names = {"wn18rr": "WN18RR", "fb15k-237": "FB15k-237"}
     found = {

@@ -12,10 +12,11 @@ from transa.inference import NewTexts, Trained, explain, extend
 from transa.training import Trainer, load_recipe
 
 #: What water is called, in fifty languages.
-WATER = (
+WORDS = (
     "water Wasser eau agua acqua água apa woda voda вода вада vatten vand vatn vesi vesi víz ujë νερό su su сув су ջուր წყალი "
-    "მაჲ מים ماء آب پانی पानी জল ਪਾਣੀ પાણી ଜଳ தண்ணீர் నీరు ನೀರು വെള്ളം ජලය น้ำ ນ້ຳ ရေ ទឹក 水 물 みず nước air tubig maji wai"
-).split()  # noqa: SIM905
+    "מים ماء آب پانی पानी জল ਪਾਣੀ પાણી ଜଳ தண்ணீர் నీరు ನೀರು വെള്ളം ජලය น้ำ ນ້ຳ ရေ ទឹក 水 물 みず nước air tubig maji wai ura"
+)
+WATER = sorted(set(WORDS.split()))
 
 
 @pytest.fixture(scope="module")
