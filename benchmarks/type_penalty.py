@@ -2,8 +2,8 @@
 
     python benchmarks/type_penalty.py nell186 fb15k [--models transe transa]
 
-NELL186: accuracy of triple classification. FB15K: filtered MRR of a sample of test triples, with the schema of its relations. The penalty is
-learned on valid. Settings are those of `benchmarks/smoothness.py`. The record keeps the graphs and models that are not named.
+NELL186: accuracy of triple classification. FB15K: filtered MRR of a sample of test triples, with the schema of its relations. The
+penalty is learned on valid. Settings are those of `benchmarks/smoothness.py`. The record keeps the graphs and models that are not named.
 """
 
 from __future__ import annotations
