@@ -3,7 +3,7 @@
     python benchmarks/type_penalty.py nell186 fb15k [--models transe transa]
 
 NELL186: accuracy of triple classification. FB15K: filtered MRR of a sample of test triples, with the schema of its relations. The
-penalty is learned on valid. Settings are those of `benchmarks/smoothness.py`. The record keeps the graphs and models that are not named.
+penalty is learned on valid. Settings are those of `benchmarks/smoothness.py`. The record keeps what is not named.
 """
 
 from __future__ import annotations
