@@ -4,7 +4,7 @@
 
 A tenth of the entities is held out by seed, with all their triples. `--words` trains the model whose entities are the sum of their
 words; with a sentence encoder, its vectors count beside the words as well. What is added to the sum is chosen on entities that are held
-out of the remaining graph once more, by another seed. `--maps` measures maps from TF-IDF, and from the encoder, into the space of a
+out of the remaining graph once more, by another seed (or taken from another graph, `--chosen-on`). `--maps` measures maps from TF-IDF, and from the encoder, into the space of a
 model of the graph without these entities (plain, weighted by the metrics, and trained by the loss), which is trained here if the folder
 holds none. Written after every step; the record keeps the steps that are not asked for.
 """
@@ -177,6 +177,7 @@ def main() -> None:
     parser.add_argument("--words", action="store_true")
     parser.add_argument("--maps", type=Path, metavar="RUN")
     parser.add_argument("--encoder", type=Path)
+    parser.add_argument("--chosen-on", metavar="NAME", help="take the settings that were chosen on another graph")
     parser.add_argument("--vectors", type=Path, help="where the encoder's vectors are kept, by entity id")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -209,6 +210,9 @@ def main() -> None:
     ways = {"words": {}} if options.words else {}
     ways |= {"encoder": {"text_encoder": str(options.encoder)}} if options.encoder else {}
     for label, encoder in ways.items():
+        if options.chosen_on:
+            chosen = load(f"benchmark_cold_start_{options.chosen_on}")[f"chosen_{label}"]["settings"]
+            figures[f"chosen_{label}"] = {"settings": chosen, "graph": options.chosen_on}
         if f"chosen_{label}" not in figures:
             keep(f"chosen_{label}", choose(options.name, questions.base, encoder))
         if f"joint_{label}" not in figures:
