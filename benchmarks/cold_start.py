@@ -4,7 +4,7 @@
 
 A tenth of the entities is held out by seed, with all their triples. `--words` trains the model whose entities are the sum of their
 words; with a sentence encoder, its vectors count beside the words as well. What is added to the sum is chosen on entities that are held
-out of the remaining graph once more, by another seed (or, with `--chosen-on`, on another graph). `--maps` measures maps from TF-IDF, and
+out of the remaining graph once more, by another seed (or on another graph, `--chosen-on`). `--maps` measures maps from TF-IDF, and
 from the encoder, into the space of a model of the graph without these entities (plain, weighted by the metrics, and trained by the
 loss), which is trained here if the folder holds none. Written after every step; the record keeps the steps that are not asked for.
 """
