@@ -141,7 +141,7 @@ def _in_double(model: Model) -> Model:
 def has_compiled_ranking(model: Model) -> bool:
     """Tell whether the compiled kernels know the score of a model; torch ranks the others."""
     kernel = model.kernel()
-    if kernel is None:
+    if kernel is None or model.penalty is not None:
         return False
     from transa.kernels.scores import find_score
 
