@@ -34,6 +34,8 @@ from transa.models import Model
 from transa.training import Options, RunFolder, Trainer, load_recipe, text_engine
 
 SHARE, SEED, SAMPLE = 0.1, 0, 2000
+#: Maps: whether errors are weighted by the metrics, and epochs down the loss.
+WAYS = {"plain": (False, 0), "weighted": (True, 0), "trained": (True, 6)}
 #: What a record keeps.
 STEPS = ("frequency", "chosen_words", "joint_words", "chosen_encoder", "joint_encoder", "tfidf", "encoder")
 #: What is tried on valid for the joint model.
@@ -109,13 +111,13 @@ def base_model(name: str, base: KnowledgeGraph, run: Path) -> Trained:
     return Trained.open(run)
 
 
-def maps(questions: Questions, one: Trained, encoder: TextEncoder, seconds: float) -> dict[str, Any]:
+def maps(questions: Questions, one: Trained, encoder: TextEncoder, seconds: float, ways: list[str]) -> dict[str, Any]:
     """Measure the maps from an encoder's vectors."""
     begun = time.process_time()
     vectors = encoder.encode(questions.told)
     found: dict[str, Any] = {"cpu_seconds_of_vectors": round(seconds + time.process_time() - begun, 1)}
-    ways = {"plain": (False, 0), "weighted": (True, 0), "trained": (True, 6)}
-    for label, (weighted, epochs) in ways.items():
+    for label in ways:
+        weighted, epochs = WAYS[label]
         begun = time.process_time()
         mapped = learn_text_map(one, vectors[: questions.old], weighted=weighted, epochs=epochs)
         spent = time.process_time() - begun
@@ -176,6 +178,7 @@ def main() -> None:
     parser.add_argument("name")
     parser.add_argument("--words", action="store_true")
     parser.add_argument("--maps", type=Path, metavar="RUN")
+    parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS), help="which maps")
     parser.add_argument("--encoder", type=Path)
     parser.add_argument("--chosen-on", metavar="NAME", help="take the settings that were chosen on another graph")
     parser.add_argument("--vectors", type=Path, help="where the encoder's vectors are kept, by entity id")
@@ -221,9 +224,9 @@ def main() -> None:
         one = base_model(options.name, questions.base, options.maps)
         begun = time.process_time()
         words = TfIdf.learn(questions.told[: questions.old])
-        keep("tfidf", maps(questions, one, words, time.process_time() - begun))
+        keep("tfidf", maps(questions, one, words, time.process_time() - begun, options.ways))
         if options.encoder:
-            keep("encoder", maps(questions, one, Remembering(options.encoder), seconds))
+            keep("encoder", maps(questions, one, Remembering(options.encoder), seconds, options.ways))
 
 
 if __name__ == "__main__":
