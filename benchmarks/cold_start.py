@@ -40,7 +40,9 @@ WAYS = {"plain": (False, 0), "weighted": (True, 0), "trained": (True, 6)}
 STEPS = ("frequency", "chosen_words", "joint_words", "chosen_encoder", "joint_encoder", "tfidf", "encoder")
 #: What is tried on valid for the joint model.
 TRIED: tuple[dict[str, Any], ...] = (
+    {"epochs": 2},
     {"epochs": 3},
+    {"epochs": 6},
     {"epochs": 3, "own_vectors": True},
 )
 BASE = {"dim": 200, "epochs": 20}
