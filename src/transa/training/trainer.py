@@ -295,6 +295,10 @@ class Trainer:
         if self.recipe.has_metric and self.recipe.metric_update == "end":
             number = self.best_epoch or self.epoch
             update_metric(self.model, self.engine.epoch_batches, self.recipe, number, self.groups)
+        if self.recipe.type_penalty:
+            from transa.training.type_penalty import learned_penalty
+
+            self.model.penalty = learned_penalty(self.model, self.graph, self.recipe)
         if self.recipe.with_rules:
             from transa.training.with_rules import joined
 
