@@ -37,14 +37,9 @@ def measure(size: tuple[int, int, int, int], workers: int = 2) -> dict[str, Any]
         shared = ("--workers", str(workers))
         planned = json.loads(Watched(*training(work / "graph", work / "run", dim, 64, 1, *shared, "--plan")).output)
         trained = Watched(*training(work / "graph", work / "run", dim, 64, 1, *shared))
-    found = {"entities": entities, "triples": triples, "dim": dim, "workers": workers}
-    peak = trained.peak - trained.of_first
-    return {
-        **found,
-        "planned": planned["bytes_in_all"],
-        "peak": peak,
-        "ratio": round(planned["bytes_in_all"] / peak, 3),
-    }
+    planned_bytes, peak = planned["bytes_in_all"], trained.peak - trained.of_first
+    sizes = {"entities": entities, "triples": triples, "dim": dim, "workers": workers, "torchrun": trained.of_first}
+    return {**sizes, "planned": planned_bytes, "peak": peak, "ratio": round(planned_bytes / peak, 3)}
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from transa.data import KnowledgeGraph
 from transa.errors import amount
 from transa.evaluation.memory import FACT, NAME
-from transa.memory import PROGRAM
 from transa.models import Model
 from transa.training.engine import training_model
 from transa.training.optimizers import state_shapes
@@ -17,6 +16,8 @@ from transa.training.recipe import Recipe
 from transa.training.settings import table_settings
 from transa.training.sharded.slices import FILE
 
+#: Bytes of the program in a worker. Several on a machine share the pages of libraries, which `transa.memory.PROGRAM` counts in full.
+WORKER = 350_000_000
 #: Bytes of the number of a row on the wire.
 PLACE = 8
 #: Bytes for each id that deal it to a lane (its row, its place in the list of the lane, scratch), and for each row that is held.
@@ -106,7 +107,7 @@ def plan(sizes: Sizes, recipe: Recipe, workers: int, *, mapped: bool = False) ->
     gradients = -(-positives // lanes) * (3 + recipe.drawn_negatives) if model.grouped else 0
     pulled = _pulled(recipe, sizes.entities, positives)
     memory = {
-        "program": PROGRAM,
+        "program": WORKER,
         "names": NAME * (sizes.entities + sizes.relations),
         "graph": 0 if mapped else TRIPLE * sizes.triples + FACT * triples,
         "order of an epoch": ORDER * triples,
@@ -115,8 +116,8 @@ def plan(sizes: Sizes, recipe: Recipe, workers: int, *, mapped: bool = False) ->
         "optimiser": -(-_state(model, recipe) * width // workers),
         "batch": (gradients + (PULLED + lanes) * pulled) * model.dim * width
         + DRAWN * positives * recipe.drawn_negatives,
-        "checkpoint": 2 * FILE if sizes.entities * model.dim * width > FILE else 0,
     }
+    memory["checkpoint"] = min(2 * FILE, memory["tables"] + memory["optimiser"])
     shared = (TRIPLE + INDEXED) * sizes.triples if mapped else 0
     return Plan(workers, memory, shared, _sent(model, recipe, triples, workers))
 
