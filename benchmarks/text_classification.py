@@ -25,7 +25,7 @@ import transa
 from transa.data import KnowledgeGraph
 from transa.data.relations import by_relation
 from transa.data.text_vectors import TfIdf, entity_texts
-from transa.evaluation.classification import finite_scores
+from transa.evaluation.scores import finite_scores
 from transa.training import Options, Recipe, Trainer, load_recipe, recipe_from
 
 Floats = npt.NDArray[np.float64]

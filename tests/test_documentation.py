@@ -21,7 +21,7 @@ import pytest
 
 import transa
 from transa.data.registry import whereabouts
-from transa.evaluation.classification import scores_of
+from transa.evaluation.scores import scores_of
 
 ROOT = Path(__file__).parent.parent
 SOURCE = Path(transa.__file__).parent.parent

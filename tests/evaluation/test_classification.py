@@ -21,8 +21,9 @@ import transa
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.evaluation import accuracy, classify
-from transa.evaluation.classification import best_threshold, best_thresholds, scores_of
 from transa.evaluation.labelled import LabelledTriples
+from transa.evaluation.scores import scores_of
+from transa.evaluation.thresholds import best_threshold, best_thresholds
 from transa.models import Model, build
 
 ENTITIES, RELATIONS = 30, 4

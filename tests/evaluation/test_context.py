@@ -11,8 +11,8 @@ import transa
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.evaluation import accuracy, classify
-from transa.evaluation.classification import scores_of
 from transa.evaluation.context import BEST, COMMON, ContextRegression, context_columns
+from transa.evaluation.scores import scores_of
 from transa.models import Model, build
 
 CROWDED, SPARSE = 40, 40

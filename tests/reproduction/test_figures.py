@@ -10,7 +10,7 @@ import torch
 
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
-from transa.evaluation.classification import scores_of
+from transa.evaluation.scores import scores_of
 from transa.models import Model, build
 from transa.reproduction.figures.figure1 import figure1
 from transa.reproduction.figures.figure1_plot import draw_figure1

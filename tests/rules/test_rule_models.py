@@ -12,7 +12,7 @@ import transa
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.evaluation import link_prediction
-from transa.evaluation.classification import answer_scores
+from transa.evaluation.scores import answer_scores
 from transa.inference import Trained, explain, extend
 from transa.training import Trainer, load_recipe, recipe_from
 from transa.training.run import RunFolder

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import transa
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
-from transa.training import RunFolder, general_recipe, load_recipe
+from transa.training import Recipe, RunFolder, general_recipe, load_recipe
 from transa.training.general import Trial, is_general, sized, with_validation
 
 NATIONS = replace(transa.load("nations"), name=None)
@@ -70,7 +71,7 @@ def test_the_best_trial_is_trained_in_full() -> None:
     trials: list[Trial] = []
     recipe = general_recipe("transa", NATIONS, {"dim": 8, "seed": 3}, minutes=0.05, callback=trials.append)
     best = max(trials, key=lambda trial: trial.score)
-    assert len({trial.name for trial in trials}) == len(trials) > 1
+    assert len({(trial.name, trial.recipe, trial.epochs) for trial in trials}) == len(trials) > 1
     changed = {"epochs", "validate_every", "patience", "with_rules", "rule_minutes"}
     assert recipe.model_dump(exclude=changed) == best.recipe.model_dump(exclude=changed)
     assert (recipe.dim, recipe.seed) == (8, 3)
@@ -117,6 +118,18 @@ def test_with_time_left_the_best_is_trained_longer_and_its_settings_are_varied_o
         before = max(before, trial, key=lambda one: one.score)
     assert recipe.dropout == before.recipe.dropout
     assert recipe.epochs == before.epochs if scores[-1] <= scores[-2] else recipe.epochs >= before.epochs
+
+
+def test_settings_are_varied_again_where_others_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def train(_: object, recipe: Recipe, epochs: int) -> SimpleNamespace:
+        score = (recipe.dim == 100) + (recipe.dim == 100 and recipe.dropout == 0.1)  # dropout is varied before dim
+        return SimpleNamespace(epoch=epochs, best=score + (recipe.entity_norm != "unit"), seconds=0.01 * epochs)
+
+    monkeypatch.setattr("transa.training.general._Search._train", train)
+    trials: list[Trial] = []
+    recipe = general_recipe("transa", NATIONS, callback=trials.append)
+    assert (recipe.dim, recipe.dropout) == (100, 0.1)
+    assert len({(trial.recipe, trial.epochs) for trial in trials}) == len(trials)  # nothing is tried twice
 
 
 @pytest.mark.slow

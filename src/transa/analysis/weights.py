@@ -17,7 +17,7 @@ from transa.data import KnowledgeGraph
 from transa.data.relations import RelationStatistics
 from transa.data.result_files import write_table
 from transa.errors import InputError
-from transa.evaluation.classification import check_sizes
+from transa.evaluation.scores import check_sizes
 from transa.inference.names import Names, relation_rows
 from transa.models import MODELS, Model
 from transa.models.decomposition import Decomposition, Matrix

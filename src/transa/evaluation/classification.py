@@ -20,27 +20,23 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import torch
 
-from transa.choices import DecidedBy, Side
+from transa.choices import DecidedBy
 from transa.data.graph import KnowledgeGraph, Labels, Split, Triples
 from transa.data.relations import by_relation
 from transa.data.result_files import write_table
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
 from transa.evaluation.calibration import Calibrator, Method, Reliability, brier_score, calibrator_class
-from transa.evaluation.context import ContextRegression, context_columns
 from transa.evaluation.labelled import LabelledTriples
 from transa.evaluation.measures import average_precision, decision_measures, roc_auc, wilson_interval
+from transa.evaluation.scores import check_sizes
+from transa.evaluation.thresholds import Decision, row_values
 from transa.frames import Framed
 from transa.models import Model
 from transa.models.loop_prior import barred_triples
-from transa.models.with_rules import scores_as_answers
 from transa.readable import counted, short
 from transa.table import Table, figure
-
-#: Triples that are scored at a time.
-CHUNK = 8192
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,13 +104,13 @@ class Classification(Framed):
     @cached_property
     def margins(self) -> npt.NDArray[np.float64]:
         """Threshold - score: above 0 if a triple is classified as true; minus infinity for a barred loop."""
-        margins = _row_values(self.triples, self.thresholds, self.global_threshold) - self.scores
+        margins = row_values(self.triples, self.thresholds, self.global_threshold) - self.scores
         return np.where(self.barred, -np.inf, margins)
 
     @cached_property
     def by_share(self) -> npt.NDArray[np.bool_]:
         """What one would decide without a model: true where at least half of the relation's validation triples are."""
-        return _row_values(self.triples, self.shares, self.global_share) >= 0.5
+        return row_values(self.triples, self.shares, self.global_share) >= 0.5
 
     def summary(self) -> dict[str, Any]:
         """Return all measures as fractions, over all triples and for each relation; an undefined measure is None.
@@ -203,7 +199,7 @@ class Classification(Framed):
                 "tail": self.entities.keys.take(pa.array(tails)),
                 "label": pa.array(self.labels),
                 "score": pa.array(self.scores),
-                "threshold": pa.array(_row_values(self.triples, self.thresholds, self.global_threshold)),
+                "threshold": pa.array(row_values(self.triples, self.thresholds, self.global_threshold)),
                 "decision": pa.array(self.decisions),
                 "probability": pa.nulls(len(self.triples), pa.float64())
                 if self.probabilities is None
@@ -253,16 +249,15 @@ def classify(
     kind = None if calibration is None else calibrator_class(calibration)
     valid = LabelledTriples.of(graph, "valid", seed)
     fitted = valid.take(~barred_triples(model, valid.triples))
-    rule = _Rule.fit(model, fitted.triples, fitted.labels, by)
-    thresholds, fallback = rule.thresholds, rule.fallback
+    rule = Decision.fit(model, fitted.triples, fitted.labels, by)
     calibrator = None
     if kind is not None:
-        margins = _row_values(fitted.triples, thresholds, fallback) - rule.fitted_scores
+        margins = rule.of_rows(fitted.triples) - rule.fitted_scores
         calibrator = kind.fit(margins, fitted.labels)
     whole = valid if split == "valid" else LabelledTriples.of(graph, split, seed)
     part = whole if limit is None else whole.sample(limit, seed)
     scores, barred = rule.scores(model, part.triples), barred_triples(model, part.triples)
-    margins = _row_values(part.triples, thresholds, fallback) - scores
+    margins = rule.of_rows(part.triples) - scores
     return Classification(
         triples=part.triples,
         labels=part.labels,
@@ -272,8 +267,8 @@ def classify(
         probabilities=None if calibrator is None else np.where(barred, 0.0, calibrator.probability(margins)),
         shares={relation: float((valid.labels[rows] == 1).mean()) for relation, rows in by_relation(valid.triples)},
         global_share=float((valid.labels == 1).mean()),
-        thresholds=thresholds,
-        global_threshold=fallback,
+        thresholds=rule.thresholds,
+        global_threshold=rule.fallback,
         sampled=valid.sampled or whole.sampled,
         seed=seed,
         decided_by=by,
@@ -286,115 +281,9 @@ def classify(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Rule:
-    """How triples are decided: scores, and the thresholds below which they are true.
-
-    Attributes
-    ----------
-    thresholds, fallback
-        Of the relations with labelled triples, and of the others.
-    fitted_scores
-        The scores of the triples it was fitted to.
-    regression
-        What turns scores into negative log-odds; None where they are decided as they are.
-    """
-
-    thresholds: dict[int, float]
-    fallback: float
-    fitted_scores: npt.NDArray[np.float64]
-    regression: ContextRegression | None
-
-    @classmethod
-    def fit(cls, model: Model, triples: Triples, labels: Labels, by: DecidedBy) -> _Rule:
-        scores = finite_scores(model, triples)
-        if by == "score":
-            thresholds, fallback = best_thresholds(triples, scores, labels)
-            return cls(thresholds, fallback, scores, None)
-        columns = context_columns(model, triples, scores)
-        regression = ContextRegression.fit(columns, triples, labels)
-        thresholds = {relation: 0.0 for relation, _ in by_relation(triples)}
-        return cls(thresholds, 0.0, -regression.log_odds(columns, triples), regression)
-
-    def scores(self, model: Model, triples: Triples) -> npt.NDArray[np.float64]:
-        scores = finite_scores(model, triples)
-        if self.regression is None:
-            return scores
-        return -self.regression.log_odds(context_columns(model, triples, scores), triples)
-
-
-def scores_of(model: Model, triples: Triples, *, one_way: bool = False) -> npt.NDArray[np.float64]:
-    """Return the score of each triple, with `one_way` in the direction of its relation alone (`Model.score_rows`)."""
-    ids = torch.from_numpy(triples.astype(np.int64)).to(model.device)
-    score = model.score_rows if one_way else model.score_triples
-    with torch.no_grad():
-        parts = [score(ids[start : start + CHUNK]) for start in range(0, len(ids), CHUNK)]
-    return np.concatenate([part.double().cpu().numpy() for part in parts]) if parts else np.empty(0)
-
-
-def finite_scores(model: Model, triples: Triples, *, one_way: bool = False) -> npt.NDArray[np.float64]:
-    """Return what `scores_of` returns; raise an `InputError` if a score is NaN or infinite."""
-    scores = scores_of(model, triples, one_way=one_way)
-    wrong = np.flatnonzero(~np.isfinite(scores))
-    if len(wrong):
-        ids = tuple(triples[wrong[0]].tolist())
-        raise InputError(f"the model scores the triple {ids} (ids) as {scores[wrong[0]]}, which cannot be compared")
-    return scores
-
-
-def answer_scores(model: Model, triples: Triples, side: Side) -> npt.NDArray[np.float64]:
-    """Return the score of each triple as an answer to the question about one side, as a ranker has it."""
-    if model.evidence is not None:
-        return scores_as_answers(model, torch.from_numpy(triples.astype(np.int64)), side).numpy()
-    asked = model.inverted(triples) if model.directional and side == "head" else triples
-    return finite_scores(model, asked, one_way=model.directional)
-
-
-def best_threshold(scores: npt.NDArray[np.float64], labels: Labels) -> tuple[float, int]:
-    """Return the threshold that classifies the most triples correctly, and how many these are.
-
-    Candidates lie half-way between neighbouring scores, below all scores and above all; the lowest of equally good ones wins.
-    """
-    order = np.argsort(scores, kind="stable")
-    ordered, signs = scores[order], labels[order].astype(np.int64)
-    right = np.concatenate([[0], np.cumsum(signs)]) + int((labels == -1).sum())
-    borders = np.concatenate([[True], ordered[1:] > ordered[:-1], [True]])  # no border between equal scores
-    best = int(np.argmax(np.where(borders, right, -1)))
-    if best == 0:
-        return float(np.nextafter(ordered[0], -np.inf)) if len(ordered) else 0.0, int(right[0])
-    if best == len(ordered):
-        return float(np.nextafter(ordered[-1], np.inf)), int(right[-1])
-    below, above = float(ordered[best - 1]), float(ordered[best])
-    middle = below / 2 + above / 2
-    return middle if middle > below else above, int(right[best])  # neighbouring floats have nothing between them
-
-
-def best_thresholds(
-    triples: Triples, scores: npt.NDArray[np.float64], labels: Labels
-) -> tuple[dict[int, float], float]:
-    """Return the best threshold of each relation among the triples, and the best over all of them."""
-    own = {relation: best_threshold(scores[rows], labels[rows])[0] for relation, rows in by_relation(triples)}
-    return own, best_threshold(scores, labels)[0]
-
-
-def accuracy(model: Model, triples: Triples, labels: Labels, by: DecidedBy = "score") -> float:
-    """Return the accuracy on labelled triples, decided by what is best on the same triples; for validation only."""
-    barred = barred_triples(model, triples)
-    fitted, truth = triples[~barred], labels[~barred]
-    rule = _Rule.fit(model, fitted, truth, by)
-    said = rule.fitted_scores < _row_values(fitted, rule.thresholds, rule.fallback)
-    right = int((labels[barred] == -1).sum()) + int((said == (truth == 1)).sum())
-    return right / max(len(triples), 1)
-
-
 def _note_of_loops(count: int) -> Iterator[str]:
     if count:
         yield f"{count:,} triples from an entity to itself are called false: their relations have hardly any in train"
-
-
-def _row_values(triples: Triples, own: dict[int, float], fallback: float) -> npt.NDArray[np.float64]:
-    relations, place = np.unique(triples[:, 1], return_inverse=True)
-    return np.array([own.get(relation, fallback) for relation in relations.tolist()], dtype=np.float64)[place]
 
 
 def _check(model: Model, graph: KnowledgeGraph, split: Split, seed: int, limit: int | None, by: object) -> None:
@@ -411,16 +300,6 @@ def _check(model: Model, graph: KnowledgeGraph, split: Split, seed: int, limit: 
         raise InputError("the graph has no validation triples, from which thresholds are chosen")
     if not len(graph.triples(split)):
         raise InputError(f"the graph has no {split} triples")
-
-
-def check_sizes(model: Model, graph: KnowledgeGraph) -> None:
-    """Raise an `InputError` if a model and a graph differ in their number of entities or relations."""
-    sizes = (len(graph.entities), len(graph.relations))
-    if (model.num_entities, model.graph_relations) != sizes:
-        raise InputError(
-            f"the model has {model.num_entities:,} entities and {model.graph_relations:,} relations, "
-            f"the graph {sizes[0]:,} and {sizes[1]:,}"
-        )
 
 
 def _notes(

@@ -18,11 +18,11 @@ from transa.data.relations import CATEGORIES, Category, RelationStatistics, by_r
 from transa.data.result_files import write_table
 from transa.data.statistics import unseen_rows
 from transa.errors import InputError
-from transa.evaluation.classification import answer_scores, check_sizes
 from transa.evaluation.link_prediction import HITS, LinkPrediction, Ties, link_prediction
 from transa.evaluation.popularity import by_popularity
 from transa.evaluation.queries import SIDES, Callback, Queries
 from transa.evaluation.ranking import Ranker
+from transa.evaluation.scores import answer_scores, check_sizes
 from transa.frames import Framed
 from transa.models import Model
 from transa.readable import counted

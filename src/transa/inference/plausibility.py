@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from transa.data.graph import KnowledgeGraph, Triples
-from transa.evaluation.classification import answer_scores
+from transa.evaluation.scores import answer_scores
 from transa.inference.answer_chances import rivals_of
 from transa.inference.links import Links
 from transa.inference.programme import Floats

@@ -18,8 +18,8 @@ from transa.data.side_files import read_descriptions
 from transa.data.streams import check_exists
 from transa.data.text_vectors import CUT, SentenceEncoder, TextEncoder, TfIdf, entity_texts, read_vectors, stem_of
 from transa.errors import InputError, quote
-from transa.evaluation.classification import answer_scores
 from transa.evaluation.queries import Side
+from transa.evaluation.scores import answer_scores
 from transa.inference.text_map import learn_text_map
 from transa.inference.trained import Trained
 from transa.models import Model, Rows

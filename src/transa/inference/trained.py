@@ -17,9 +17,9 @@ from transa.data.alignment import aligned
 from transa.data.graph import SPLITS, Triples, required
 from transa.data.relations import by_relation, count_loops
 from transa.errors import InputError
-from transa.evaluation.classification import answer_scores, check_sizes, finite_scores
 from transa.evaluation.queries import Side
 from transa.evaluation.ranking import QuickRanker, Ranker
+from transa.evaluation.scores import answer_scores, check_sizes, finite_scores
 from transa.inference.answer_chances import MEANING, Candidates, candidates_of, rivals_of
 from transa.inference.answer_counts import AnswerCounts
 from transa.inference.confidence import Confidence, margins

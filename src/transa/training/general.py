@@ -9,7 +9,7 @@ trials hold out some training triples, and there are no rules, since nothing tel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -108,15 +108,15 @@ def general_recipe(
     search.begin(recipes, 60 * minutes * FIRST_SHARE, shorten="dim" not in given)
     way = search.best.name
     rising = search.lengthen(way)
-    dim = recipes[way].dim
+    dim, choices = recipes[way].dim, dict(tables[way].get(VARY, {}))
     growth = dim / search.best.recipe.dim
     if growth > 1 and search.affords(growth):
         search.vary(f"{way}, dim {dim}", {"dim": dim}, search.best.epochs)
-        dim = search.best.recipe.dim
-    for field, choices in tables[way].get(VARY, {}).items():
-        for value in choices:
-            if field not in given and search.affords(2):
-                search.vary(f"{way}, {field} {value}", {field: value}, search.best.epochs)
+        growth = 1.0
+    if growth > 1:  # the dimension is that of trials, which says nothing of the best one
+        choices.pop("dim", None)
+    search.refine(way, {field: values for field, values in choices.items() if field not in given})
+    dim = dim if growth > 1 else search.best.recipe.dim
     best = _in_full(search.best, dim, rising, 60 * minutes * (1 - RULE_SHARE) - search.spent)
     added: dict[str, Any] = {}
     if len(graph.valid):
@@ -194,8 +194,22 @@ class _Search:
 
     def vary(self, name: str, changes: Mapping[str, Any], epochs: int) -> bool:
         """Try the settings of the best with some changes, and tell whether they are better."""
-        recipe = recipe_from(self.best.recipe.model_dump() | dict(changes))
+        recipe = self._changed(changes)
         return self.compare(_trial(name, recipe, self._train(recipe, epochs)))
+
+    def _changed(self, changes: Mapping[str, Any]) -> Recipe:
+        return recipe_from(self.best.recipe.model_dump() | dict(changes))
+
+    def refine(self, way: str, choices: Mapping[str, Sequence[Any]]) -> None:
+        """Vary one setting of the best after another, and again from the first as long as that helps and there is time."""
+        better, tried = True, {self.best.recipe}
+        while better:
+            better = False
+            for field, value in ((field, value) for field, values in choices.items() for value in values):
+                recipe = self._changed({field: value})
+                if recipe not in tried and self.affords(2):
+                    tried.add(recipe)
+                    better |= self.vary(f"{way}, {field} {value}", {field: value}, self.best.epochs)
 
     def lengthen(self, way: str) -> bool:
         """Double the epochs of the best as long as that helps and there is time; tell whether more epochs may still help."""

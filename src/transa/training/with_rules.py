@@ -19,9 +19,9 @@ from scipy.optimize import minimize
 from transa.data import KnowledgeGraph, KnownFacts
 from transa.data.graph import Triples
 from transa.errors import InputError
-from transa.evaluation.classification import finite_scores
 from transa.evaluation.queries import SIDES, Queries, Side
 from transa.evaluation.ranking import Ranker
+from transa.evaluation.scores import finite_scores
 from transa.models import Model
 from transa.models.loop_prior import barred_answers
 from transa.rules import Evidence

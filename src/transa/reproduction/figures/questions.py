@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
-from transa.evaluation.classification import check_sizes
+from transa.evaluation.scores import check_sizes
 from transa.models import Model
 from transa.reproduction.figures.scores import Ids, Potential, residuals
 

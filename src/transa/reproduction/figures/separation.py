@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from transa.evaluation.classification import best_threshold
 from transa.evaluation.measures import roc_auc
+from transa.evaluation.thresholds import best_threshold
 
 
 @dataclass(frozen=True)
