@@ -30,7 +30,7 @@ from record import save
 DGL_KE = (6_000, 7_000)
 SETTINGS = {
     "epochs": 1, "negatives": 64, "batch_size": 16384, "lane_negatives": "true", "optimizer": "adagrad_row",
-    "loss": "self_adversarial", "margin": 12.0, "learning_rate": 0.1, "validate_every": 0, "lanes": 4,
+    "loss": "self_adversarial", "margin": 12.0, "negligible": 0.01, "learning_rate": 0.1, "validate_every": 0, "lanes": 4,
 }  # fmt: skip
 
 
@@ -60,7 +60,7 @@ class Watched:
     def __init__(self, *words: str, threads: int = 1) -> None:
         environment = {**os.environ, "NUMBA_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
         started = time.monotonic()
-        self.peak, self.cpu = 0, {}
+        self.peak, self.of_first, self.cpu = 0, 0, {}  # of_first: what the command itself, or torchrun, has at the peak
         with tempfile.TemporaryFile("w+") as out:
             process = psutil.Popen([sys.executable, "-m", "transa", *words], stdout=out, env=environment)
             watcher = threading.Thread(target=self._watch, args=(process,))
@@ -75,18 +75,20 @@ class Watched:
 
     def _watch(self, process: psutil.Process) -> None:
         while True:
-            total = 0
+            total = first = 0
             try:
                 for each in [process, *process.children(recursive=True)]:
                     try:
-                        total += each.memory_full_info().pss
+                        size = each.memory_full_info().pss
+                        total, first = total + size, first or size
                         times = each.cpu_times()
                         self.cpu[each.pid] = times.user + times.system
                     except psutil.Error:
                         continue
             except psutil.Error:
                 return
-            self.peak = max(self.peak, total)
+            if total > self.peak:
+                self.peak, self.of_first = total, first
             if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
                 return
             time.sleep(0.2)

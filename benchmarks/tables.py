@@ -343,6 +343,30 @@ def scale_table() -> str:
     return "\n".join(rows)
 
 
+def peaks_table() -> str:
+    rows = ["| entities | triples | k | planned | measured | planned / measured |", "|---|---|---|---|---|---|"]
+    for found in read("benchmark_plan")["sizes"].values():
+        planned, peak = (f"{found[name] / 1e9:.2f} GB" for name in ("planned", "peak"))
+        sizes = f"{found['entities']:,} | {found['triples']:,} | {found['dim']}"
+        rows.append(f"| {sizes} | {planned} | {peak} | {found['ratio']:.2f} |")
+    return "\n".join(rows)
+
+
+def lane_negatives_table() -> str:
+    found = read("benchmark_lane_negatives")
+    rows = ["| FB15K, valid, negatives | MRR | Hits@1 | Hits@10 | MR | seconds |", "|---|---|---|---|---|---|"]
+    for name, row in found["valid"].items():
+        hits = " | ".join(f"{100 * row[f'hits@{k}']:.1f}" for k in (1, 10))
+        rows.append(f"| {name} | {row['mrr']:.3f} | {hits} | {row['mr']:.0f} | {row['seconds']:.0f} |")
+    return "\n".join(
+        [
+            *rows,
+            "",
+            f"({found['epochs']} epochs, k = {found['dim']}, {found['negatives']} negatives; `results/benchmark_lane_negatives.json`)",
+        ]
+    )
+
+
 def fill(path: str, name: str, table: str) -> None:
     """Put a table between its marks."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
@@ -366,3 +390,6 @@ if __name__ == "__main__":
     fill("docs/serving.md", "serving", serving_table())
     fill("docs/serving.md", "api", api_text())
     fill("docs/scale.md", "scale", scale_table())
+    for name, table in (("plan", peaks_table), ("lane_negatives", lane_negatives_table)):
+        if (ROOT / "results" / f"benchmark_{name}.json").exists():
+            fill("docs/scale.md", name.replace("_", " "), table())

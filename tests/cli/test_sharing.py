@@ -63,6 +63,22 @@ def test_a_run_of_workers_is_resumed_by_workers(command, tmp_path: Path) -> None
     assert command("train", "nations", "--sharded", "--out", run, "--resume").code == 0
 
 
+def test_torchrun_goes_on_with_a_run_of_its_own_and_no_other(
+    command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torchrun starts workers again after any error: also after the one that says that the folder is taken."""
+    run, other = tmp_path / "run", tmp_path / "other"
+    assert command("train", "nations", *SMALL, "--sharded", "--out", other).code == 0
+    (tmp_path / "agent" / "attempt_1" / "0").mkdir(parents=True)
+    monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(tmp_path / "agent" / "attempt_1" / "0" / "error.json"))
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    taken = command("train", "nations", *SMALL, "--sharded", "--out", other)
+    assert taken.code == 2
+    assert "holds a run already" in taken.err
+    assert command("train", "nations", *SMALL, "--sharded", "--out", run).code == 0
+    assert command("train", "nations", *SMALL, "--sharded", "--out", run).code == 0
+
+
 def test_damaged_slices_are_named(command, tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert command("train", "nations", *SMALL, "--sharded", "--out", run).code == 0

@@ -94,9 +94,13 @@ def run_workers(count: int, work: Callable[..., None], *arguments: Any) -> None:
     processes = [context.Process(target=work, args=(rank, *arguments)) for rank in range(count)]
     for process in processes:
         process.start()
-    for process in processes:
-        process.join(300)
-        assert process.exitcode == 0
+    try:
+        for process in processes:
+            process.join(300)
+            assert process.exitcode == 0
+    finally:
+        for process in processes:  # those that wait for one that failed would wait for ever
+            process.kill()
 
 
 def ranked(rank: int, folder: Path) -> None:

@@ -105,15 +105,8 @@ def _closed_form(how, sorted_triples, order, key, candidates, vectors, metric):
                     draw(key, np.uint64(begin * negatives + pair)), relation,
                     spans[t, 0], spans[t, 1], spans[t, 2], spans[t, 3], candidates,
                 )  # fmt: skip
-                false_head = np.int64(entity) if at_head else head
-                false_tail = tail if at_head else np.int64(entity)
-                for i in range(size):
-                    true = vectors[head, i] + vectors[num_entities + relation, i] - vectors[tail, i]
-                    false = vectors[false_head, i] + vectors[num_entities + relation, i] - vectors[false_tail, i]
-                    if absolute:
-                        true, false = abs(true), abs(false)
-                    above[pair, i] = false + true
-                    below[pair, i] = share * (false - true)
+                places = (head, num_entities + relation, tail, np.int64(entity))
+                _write_pair(vectors, places, at_head, absolute, share, above, below, pair)
             if violating:
                 _drop_pairs_beyond(margin, above, below, metric[relation], negatives, root)
             product = np.dot(below.T, above)
@@ -124,6 +117,72 @@ def _closed_form(how, sorted_triples, order, key, candidates, vectors, metric):
         for i in range(size):
             for j in range(size):
                 metric[relation, i, j] = half * (total[i, j] + total[j, i])
+
+
+def closed_form_sums(
+    how: ClosedForm,
+    triples: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.int64],
+    entities: npt.NDArray[np.int32],
+    at_head: npt.NDArray[np.bool_],
+    vectors: Array,
+    num_entities: int,
+    sums: Array,
+) -> None:
+    """Write (|e'| - |e|)(|e'| + |e|)^T, summed over groups of triples, for corruptions that are given.
+
+    The symmetric part of such sums, added up over all triples of a relation, is what `closed_form` computes.
+
+    Parameters
+    ----------
+    how
+        See `ClosedForm`; all pairs count.
+    triples, offsets
+        Rows of (head, relation, tail); group i, all of one relation, is rows ``offsets[i]`` to ``offsets[i + 1]``.
+    entities, at_head
+        Their corruptions, as of `transa.kernels.facts.corrupt_pairs`.
+    vectors, num_entities
+        The vectors of entities and then of relations.
+    sums
+        Results, of shape (groups, k, k).
+    """
+    _closed_form_sums(tuple(how), triples, offsets, entities, at_head, vectors, num_entities, sums)
+
+
+@kernel(parallel=True, fastmath=FAST)
+def _closed_form_sums(how, triples, offsets, entities, at_head, vectors, num_entities, sums):
+    absolute, _, _, _, negatives = how
+    size = vectors.shape[1]
+    share = vectors.dtype.type(1.0 / negatives)
+    for group in prange(len(offsets) - 1):
+        sums[group] = 0
+        for begin in range(offsets[group], offsets[group + 1], CHUNK):
+            end = min(begin + CHUNK, offsets[group + 1])
+            pairs = (end - begin) * negatives
+            above, below = np.empty((pairs, size), vectors.dtype), np.empty((pairs, size), vectors.dtype)
+            for pair in range(pairs):
+                t, j = begin + pair // negatives, pair % negatives
+                places = (triples[t, 0], num_entities + triples[t, 1], triples[t, 2], entities[t, j])
+                _write_pair(vectors, places, at_head[t, j], absolute, share, above, below, pair)
+            product = np.dot(below.T, above)
+            for i in range(size):
+                for j in range(size):
+                    sums[group, i, j] += product[i, j]
+
+
+@njit(fastmath=FAST, forceinline=True)
+def _write_pair(vectors, places, at_head, absolute, share, above, below, pair):
+    """Write |e'| + |e|, and `share` times |e'| - |e|, of a triple and its corruption; `places` are head, relation, tail, new entity."""
+    head, relation, tail, entity = places
+    false_head = entity if at_head else head
+    false_tail = tail if at_head else entity
+    for i in range(vectors.shape[1]):
+        true = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+        false = vectors[false_head, i] + vectors[relation, i] - vectors[false_tail, i]
+        if absolute:
+            true, false = abs(true), abs(false)
+        above[pair, i] = false + true
+        below[pair, i] = share * (false - true)
 
 
 def finish_metric(

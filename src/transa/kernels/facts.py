@@ -185,3 +185,48 @@ def _corrupt_pairs(triples, spans, start, stop, first, key, candidates, entities
             )
             entities[i, j] = entity
             at_head[i, j] = replace_head
+
+
+def corrupt_shared(
+    triples: Array,
+    spans: Array,
+    start: int,
+    stop: int,
+    first: int,
+    key: np.uint64,
+    candidates: Candidates,
+    shared: npt.NDArray[np.int32],
+    together: int,
+    entities: npt.NDArray[np.int32],
+    at_head: npt.NDArray[np.bool_],
+) -> None:
+    """Choose corruptions as `corrupt_pairs` does, but take the entities from those that some adjacent positives share.
+
+    Row i of `shared` belongs to the `together` positives from ``start + together * i`` on. Where such an entity would make a known
+    fact, the positive has a negative of its own.
+    """
+    _corrupt_shared(triples, spans, start, stop, first, key, candidates, shared, together, entities, at_head)
+
+
+@kernel(parallel=True)
+def _corrupt_shared(triples, spans, start, stop, first, key, candidates, shared, together, entities, at_head):
+    negatives = entities.shape[1]
+    heads, tails = candidates.heads, candidates.tails
+    for i in prange(stop - start):
+        t = start + i
+        for j in range(negatives):
+            bits = draw(key, np.uint64((first + i) * negatives + j))
+            replace_head = unit(bits) < candidates.head_probability[triples[t, 1]]
+            entity = np.int64(shared[i // together, j])
+            if replace_head:
+                place = find(heads, spans[t, 0], spans[t, 1], entity)
+                known = place < spans[t, 1] and heads[place] == entity
+            else:
+                place = find(tails, spans[t, 2], spans[t, 3], entity)
+                known = place < spans[t, 3] and tails[place] == entity
+            if known:
+                replace_head, entity = corrupt_one(
+                    bits, triples[t, 1], spans[t, 0], spans[t, 1], spans[t, 2], spans[t, 3], candidates
+                )
+            entities[i, j] = entity
+            at_head[i, j] = replace_head

@@ -93,9 +93,43 @@ def lock_free_phase(
     )
 
 
+def lane_phase(
+    score: RowScore,
+    borders: npt.NDArray[np.int64],
+    examples: Examples,
+    tables: Tables,
+    objective: Objective,
+    losses: npt.NDArray[np.float64],
+    violations: npt.NDArray[np.int64],
+    moved: npt.NDArray[np.bool_],
+    sums: Array,
+    extra_sums: Array,
+) -> None:
+    """Add up the gradients of lanes, positive by positive, with lanes in parallel.
+
+    No gradient of a negative is kept, only sums. So a score that wants to `finish` all of them at once is none for this kernel, and
+    neither is one with soft constraints.
+
+    Parameters
+    ----------
+    score, examples, tables, objective
+        As of `gradient_phase`.
+    borders
+        Lane i has the positives from ``borders[i]`` to ``borders[i + 1]``, counted from ``examples.start``.
+    losses, violations
+        One of each for every positive.
+    moved
+        Set for the rows of each lane that have a gradient.
+    sums, extra_sums
+        For each lane, the table to which gradients are added, and the same for the extra rows of relations.
+    """
+    work = borders, tuple(examples), tuple(tables), tuple(objective)
+    compiled_phases(score)[2](*work, losses, violations, moved, sums, extra_sums)
+
+
 @cache
-def compiled_phases(score: RowScore) -> tuple[Any, Any]:
-    """Return the two kernels of a score: `gradient_phase` and `lock_free_phase`."""
+def compiled_phases(score: RowScore) -> tuple[Any, Any, Any]:
+    """Return the kernels of a score: `gradient_phase`, `lock_free_phase` and `lane_phase`."""
     value, differentiate, excess, finish = score.value, score.differentiate, score.excess, score.finish
 
     @njit(fastmath=FAST, inline="always")
@@ -110,13 +144,26 @@ def compiled_phases(score: RowScore) -> tuple[Any, Any]:
             scores[b, j + 1] = weight * (np.sqrt(found) if root else found)
 
     @njit(fastmath=FAST, inline="always")
+    def differentiate_one(triple, other, vectors, extra, scale, score, factor, gradients, places, extra_gradients, b):
+        """Add the gradients of a positive or one of its negatives; `scale` holds the relation's weight, `root` and the soft penalty."""
+        head, relation, tail, row = triple
+        weight, root, _ = scale
+        like = vectors.dtype.type
+        first = head if places[2] == 0 else other
+        second = other if places[2] == 0 else tail
+        found = score / weight
+        slope = like(factor * weight)
+        if root:  # the chain rule through the square root
+            slope = like(factor * weight / (2 * max(found, like(1e-12))))
+            found *= found
+        differentiate(vectors, first, relation, second, extra, row, found, slope, gradients, places, extra_gradients, b)
+
+    @njit(fastmath=FAST, inline="always")
     def differentiate_all(
         triple, b, negatives, at_head, vectors, extra, scale, scores, factors, gradients, extra_gradients
     ):
-        """Write the gradients of a positive and its negatives; `scale` holds the relation's weight, `root` and the soft penalty."""
-        head, relation, tail, row = triple
-        weight, root, soft_penalty = scale
-        like = vectors.dtype.type
+        """Write the gradients of a positive and its negatives."""
+        head, relation, _, row = triple
         count = negatives.shape[1]
         base = b * (3 + count)
         for m in range(extra_gradients.shape[1]):
@@ -126,19 +173,13 @@ def compiled_phases(score: RowScore) -> tuple[Any, Any]:
             factor = factors[b, j + 1]
             if factor == 0 and j >= 0:
                 continue
+            side = -1 if j < 0 else int(at_head[b, j])
             other = head if j < 0 else negatives[b, j]
-            first = other if j < 0 or at_head[b, j] else head
-            second = tail if j < 0 or at_head[b, j] else other
-            places = (base if j < 0 else base + 3 + j, base, -1 if j < 0 else int(at_head[b, j]))
-            found = scores[b, j + 1] / weight
-            slope = like(factor * weight)
-            if root:  # the chain rule through the square root
-                slope = like(factor * weight / (2 * max(found, like(1e-12))))
-                found *= found
-            differentiate(
-                vectors, first, relation, second, extra, row, found, slope, gradients, places, extra_gradients, b
+            places = (base if j < 0 else base + 3 + j, base, side)
+            differentiate_one(
+                triple, other, vectors, extra, scale, scores[b, j + 1], factor, gradients, places, extra_gradients, b
             )
-        finish(vectors, relation, extra, row, soft_penalty, factors, gradients, b, extra_gradients)
+        finish(vectors, relation, extra, row, scale[2], factors, gradients, b, extra_gradients)
 
     def gradient_phase(  # pragma: no cover (compiled)
         examples, tables, objective, scores, factors, gradients, extra_gradients, losses, violations, active
@@ -234,8 +275,56 @@ def compiled_phases(score: RowScore) -> tuple[Any, Any]:
                         second,
                     )
 
+    def lane_phase(  # pragma: no cover (compiled)
+        borders, examples, tables, objective, losses, violations, moved, sums, extra_sums
+    ):
+        triples, start, _, negatives, at_head = examples
+        vectors, num_entities, extra, weights = tables
+        loss, margin, temperature, negligible, root, _ = objective
+        count, size = negatives.shape[1], vectors.shape[1]
+        learned = extra_sums.shape[2]
+        for lane in prange(len(borders) - 1):
+            scores = np.empty((1, 1 + count), vectors.dtype)
+            factors = np.empty((1, 1 + count), vectors.dtype)
+            gradients = np.empty((4, size), vectors.dtype)  # head, tail, relation, one negative
+            extra_gradients = np.empty((1, learned, size), vectors.dtype)
+            for b in range(borders[lane], borders[lane + 1]):
+                if b + AHEAD < borders[lane + 1]:
+                    _prefetch(triples, start + b + AHEAD, negatives, b + AHEAD, vectors)
+                row = triples[start + b, 1]
+                triple = (triples[start + b, 0], num_entities + row, triples[start + b, 2], row)
+                scale = (weights[row], root, 0.0)
+                score_all(triple, 0, negatives[b : b + 1], at_head[b : b + 1], vectors, extra, scale[0], root, scores)
+                losses[b], violations[b], moves = loss_and_factors(
+                    loss, margin, temperature, negligible, scores, factors, 0
+                )
+                if not moves:
+                    continue
+                extra_gradients[...] = 0
+                for j in range(-1, count):
+                    if factors[0, j + 1] == 0 and j >= 0:
+                        continue
+                    other = triple[0] if j < 0 else negatives[b, j]
+                    places = (0, 0, -1) if j < 0 else (3, 0, int(at_head[b, j]))
+                    score, factor = scores[0, j + 1], factors[0, j + 1]
+                    differentiate_one(
+                        triple, other, vectors, extra, scale, score, factor, gradients, places, extra_gradients, 0
+                    )
+                    if j >= 0:
+                        moved[lane, other] = True
+                        for i in range(size):
+                            sums[lane, other, i] += gradients[3, i]
+                for w in range(3):
+                    place = triple[0] if w == 0 else (triple[2] if w == 1 else triple[1])
+                    moved[lane, place] = True
+                    for i in range(size):
+                        sums[lane, place, i] += gradients[w, i]
+                for m in range(learned):
+                    for i in range(size):
+                        extra_sums[lane, row, m, i] += extra_gradients[0, m, i]
+
     compiled = kernel(variant=score.name, parallel=True, fastmath=FAST)
-    return compiled(gradient_phase), compiled(lock_free_phase)
+    return compiled(gradient_phase), compiled(lock_free_phase), compiled(lane_phase)
 
 
 @njit(forceinline=True)

@@ -6,7 +6,6 @@ by another process too, without any saved state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -18,7 +17,7 @@ from transa.data import Corruptor, KnowledgeGraph
 from transa.data.graph import Triples
 from transa.kernels.arguments import Examples
 from transa.kernels.closed_form import SortedTriples
-from transa.kernels.facts import corrupt_pairs, known_among
+from transa.kernels.facts import corrupt_pairs, corrupt_shared, known_among
 from transa.kernels.purposes import CORRUPTION, GROUP, SHARED_NEGATIVES, SHUFFLE
 from transa.kernels.random import stream
 from transa.kernels.shuffling import arrange, shuffle
@@ -147,11 +146,14 @@ class EpochBatches:
     def _drawn(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
         """The buffers for the negatives that are drawn at once."""
         largest = max(min(self.batch_size, len(self)), GROUP_SIZE if self.grouped else 1)
-        shape = max(largest, min(len(self), DRAWN // self.negatives)), self.negatives
-        return np.empty(shape, np.int32), np.empty(shape, np.bool_)
+        return self._empty(max(largest, min(len(self), DRAWN // self.negatives)))
 
     def examples(self, batch: Batch) -> Examples:
         """Return the positives of a batch with their negatives. Call it for the batches in order."""
+        if self.lane_entities is not None:
+            lanes = list(enumerate(self.cut(batch)))
+            negatives = self._corrupt_lanes(self.lane_entities, lanes, self.triples, self.spans, 0)
+            return Examples(self.triples, batch.start, batch.stop, *negatives)
         entities, at_head = self._drawn
         if batch.stop > self._drawn_to:
             self._drawn_from = batch.start
@@ -161,10 +163,7 @@ class EpochBatches:
                 *(self.corruptor.candidates, entities, at_head),
             )
         rows = slice(batch.start - self._drawn_from, batch.stop - self._drawn_from)
-        examples = Examples(self.triples, batch.start, batch.stop, entities[rows], at_head[rows])
-        if self.lane_entities is not None:
-            self._share_in_lanes(self.lane_entities, enumerate(self.cut(batch)), examples, self.spans, 0)
-        return examples
+        return Examples(self.triples, batch.start, batch.stop, entities[rows], at_head[rows])
 
     def cut(self, batch: Batch) -> list[Batch]:
         """Cut a batch into its lanes; a small batch leaves some of them empty."""
@@ -183,38 +182,46 @@ class EpochBatches:
         start, stop = lanes[0].start, lanes[-1].stop
         triples = self.source[self._order[start:stop]]
         spans = self.corruptor.spans(triples, known=True)
-        shape = stop - start, self.negatives
-        entities, at_head = np.empty(shape, np.int32), np.empty(shape, np.bool_)
-        corrupt_pairs(triples, spans, 0, stop - start, start, self._key, self.corruptor.candidates, entities, at_head)
-        examples = Examples(triples, 0, stop - start, entities, at_head)
         if self.lane_entities is not None:
-            self._share_in_lanes(self.lane_entities, zip(numbers, lanes, strict=True), examples, spans, start)
-        return examples
+            numbered = list(zip(numbers, lanes, strict=True))
+            negatives = self._corrupt_lanes(self.lane_entities, numbered, triples, spans, start)
+            return Examples(triples, 0, stop - start, *negatives)
+        entities, at_head = self._empty(stop - start)
+        corrupt_pairs(triples, spans, 0, stop - start, start, self._key, self.corruptor.candidates, entities, at_head)
+        return Examples(triples, 0, stop - start, entities, at_head)
 
-    def _share_in_lanes(
+    def _empty(self, rows: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+        """Return room for the negatives of some positives."""
+        shape = rows, self.negatives
+        return np.empty(shape, np.int32), np.empty(shape, np.bool_)
+
+    def _corrupt_lanes(
         self,
         dealt: Numbering,
-        lanes: Iterable[tuple[int, Batch]],
-        examples: Examples,
+        lanes: list[tuple[int, Batch]],
+        triples: Triples,
         spans: npt.NDArray[np.int64],
         first: int,
-    ) -> None:
-        """Put the negatives of each lane in the place of those of its positives; row 0 of the spans is row `first` of the epoch.
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+        """Draw the negatives of adjacent lanes from the entities of each; half as many positives as each has negatives share them.
 
-        Where such a negative would make a known fact, the positive keeps its own.
+        So a batch draws as many entities as it has heads and tails. Fewer draws learn less from each positive.
+
+        Row 0 of the triples is row `first` of the epoch.
         """
-        answers = self.corruptor.facts.heads.answers, self.corruptor.facts.tails.answers
+        start, stop = lanes[0][1].start, lanes[-1][1].stop
+        entities, at_head = self._empty(stop - start)
+        together = max(self.negatives // 2, 1)
         for number, lane in lanes:
-            if lane.start == lane.stop:
-                continue
             random = np.random.default_rng([self.seed, SHARED_NEGATIVES, self._number, lane.start, number])
-            shared = random.choice(dealt.members(number), self.negatives)
-            known = np.empty((2, lane.stop - lane.start, self.negatives), dtype=bool)
-            known_among(spans, lane.start - first, lane.stop - first, *answers, shared, known)
-            start = first + examples.start  # of the first positive, in the epoch
+            groups = -(-(lane.stop - lane.start) // together)
+            shared = random.choice(dealt.members(number), (groups, self.negatives))
             rows = slice(lane.start - start, lane.stop - start)
-            usable = ~np.where(examples.at_head[rows], known[0], known[1])
-            np.copyto(examples.negatives[rows], shared, where=usable)
+            corrupt_shared(
+                *(triples, spans, lane.start - first, lane.stop - first, lane.start, self._key),
+                *(self.corruptor.candidates, shared, together, entities[rows], at_head[rows]),
+            )
+        return entities, at_head
 
     def share(self, batch: Batch, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
         """Draw `count` entities for a whole batch.

@@ -190,7 +190,8 @@ class Recipe(BaseModel):
     )
     lane_negatives: bool = Field(
         False,
-        description="Draw the negatives of each lane of a batch from the entities that its worker holds, the same for all positives.",
+        description="Draw the negatives of each lane of a batch from the entities that its worker holds, "
+        "the same for groups of half as many positives as each has negatives.",
     )
     penalty: NotNegative = Field(0.0, description="C: weight of the squared norms of entity and relation vectors.")
     penalty_rows: Literal["touched", "all"] = Field(

@@ -20,6 +20,7 @@ from transa.kernels.threads import set_threads
 from transa.memory import check_memory
 from transa.models import Model
 from transa.training.callbacks import Callback, Checkpoints, EarlyStopping, EpochLog, Listener, callbacks_of
+from transa.training.ending import Ending
 from transa.training.engine import Engine, choose_engine, training_graph, training_model
 from transa.training.metric import update_metric
 from transa.training.progress import Options, Progress, Stopped, TrainingError
@@ -32,7 +33,7 @@ from transa.training.state import plain, put_in_place
 from transa.training.validation import Validation
 
 
-class Trainer:
+class Trainer(Ending):
     """Trains a model on a graph by a recipe.
 
     Parameters
@@ -64,6 +65,7 @@ class Trainer:
     ) -> None:
         from transa.training.memory import training_memory  # loads the compiler, which takes a while
 
+        super().__init__()
         if not len(graph.train):
             raise InputError("the graph has no training triples")
         self.graph = graph
@@ -88,20 +90,11 @@ class Trainer:
         )
         self.groups = None if recipe.shrink_to == "prior" else relation_groups(training_graph(graph, recipe))
         self.smoothness = None if recipe.smoothness == "none" else Smoothness(graph, recipe)
-        self.epoch = 0
-        self.seconds = 0.0
         self.warm_start: dict[str, Any] | None = None
-        self.best: float | None = None
-        self.best_epoch: int | None = None
         self.stopping = False
         self._best_tables: dict[str, Tensor] = {}
         self._kept_epoch = 0
         self._ended_early = False
-        self._asked_to_stop = False
-
-    def stop(self) -> None:
-        """Ask `fit` to write a checkpoint after the current epoch and raise `Stopped`. A signal handler may call this."""
-        self._asked_to_stop = True
 
     def end_early(self) -> None:
         """Make the current epoch the last one; `fit` then returns the model as it does after all epochs. A callback may call this."""
@@ -212,7 +205,7 @@ class Trainer:
             setting = table_settings(self.trained, recipe)["entity.vector"]
             self.smoothness.step(self.trained, setting, recipe.learning_rate_factor(number))
         if recipe.has_metric and recipe.metric_update == "epoch" and number % recipe.metric_every == 0:
-            update_metric(self.model, self.engine.epoch_batches, recipe, number, self.groups)
+            self._update_metric(number)
         self._check(number, report.loss)
         self.epoch = number
         score = None
@@ -283,18 +276,16 @@ class Trainer:
         self._kept_epoch = self.epoch
         self.folder.cut_log(self.epoch)
 
-    def _finish(self) -> None:
-        """Go back to the best epoch, compute the metric if that happens at the end, and write the result."""
-        started = time.perf_counter()
-        self.checkpoint()
-        if self.best_epoch is not None and self.best_epoch != self.epoch:
-            tables = self._best_tables
-            if self.folder is not None:
-                tables, _ = self.folder.read_tensors("best.safetensors")
-            put_in_place(self.model.tensors(), tables)
-        if self.recipe.has_metric and self.recipe.metric_update == "end":
-            number = self.best_epoch or self.epoch
-            update_metric(self.model, self.engine.epoch_batches, self.recipe, number, self.groups)
+    def _back_to_best(self) -> None:
+        tables = self._best_tables
+        if self.folder is not None:
+            tables, _ = self.folder.read_tensors("best.safetensors")
+        put_in_place(self.model.tensors(), tables)
+
+    def _update_metric(self, number: int) -> None:
+        update_metric(self.model, self.engine.epoch_batches, self.recipe, number, self.groups)
+
+    def _join(self) -> None:
         if self.recipe.type_penalty:
             from transa.training.type_penalty import learned_penalty
 
@@ -303,23 +294,18 @@ class Trainer:
             from transa.training.with_rules import joined
 
             self.model.evidence = joined(self.model, self.graph, self.recipe)
-        self.seconds += time.perf_counter() - started
+
+    def _write(self, epoch: int) -> None:
         if self.folder is not None:
-            self.folder.write_tensors("weights.safetensors", self.model.tensors(), epoch=self.best_epoch or self.epoch)
+            self.folder.write_tensors("weights.safetensors", self.model.tensors(), epoch=epoch)
             self.folder.write_json("metrics.json", self.summary())
 
-    def summary(self) -> dict[str, Any]:
-        """Return the outcome of training."""
+    def _details(self) -> dict[str, Any]:
         return {
-            "epochs": self.epoch,
-            "seconds": self.seconds,
             "engine": self.engine.name,
             "threads": self.threads,
             "parameters": self.model.parameters,
             **({"warm_start": self.warm_start} if self.warm_start else {}),
-            "validation": None
-            if self.validation is None
-            else {"measure": self.validation.measure, "best": self.best, "epoch": self.best_epoch},
         }
 
 

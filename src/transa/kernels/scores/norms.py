@@ -6,7 +6,7 @@ import numpy as np
 
 from transa.kernels.codes import L1, L2, SQUARED_L2
 from transa.kernels.scores import RowScore, inlined, register
-from transa.kernels.scores.residuals import scale_residual, scatter_residual, sign_residual, write_residual
+from transa.kernels.scores.residuals import scale_residual, scatter_residual, write_residual, write_signs
 
 
 @inlined
@@ -20,8 +20,7 @@ def _l1(vectors, head, relation, tail, extra, row):
 
 @inlined
 def _l1_gradient(vectors, head, relation, tail, extra, row, value, factor, gradients, places, extra_gradients, b):
-    write_residual(vectors, head, relation, tail, gradients, places[0])
-    sign_residual(gradients, places[0], factor)
+    write_signs(vectors, head, relation, tail, factor, gradients, places[0])
     scatter_residual(gradients, places)
 
 

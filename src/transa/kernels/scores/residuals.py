@@ -37,6 +37,15 @@ def write_residual(vectors, head, relation, tail, out, place):
 
 
 @inlined
+def write_signs(vectors, head, relation, tail, factor, out, place):
+    """Write factor times the gradient of the L1 norm of h + r - t to ``out[place]``: `write_residual` and `sign_residual` in one."""
+    zero = out.dtype.type(0)
+    for i in range(vectors.shape[1]):
+        e = vectors[head, i] + vectors[relation, i] - vectors[tail, i]
+        out[place, i] = factor if e > zero else (-factor if e < zero else zero)
+
+
+@inlined
 def sign_residual(out, place, factor):
     """Turn a residual into factor times the gradient of its L1 norm."""
     zero = out.dtype.type(0)

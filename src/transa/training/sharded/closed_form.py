@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-from transa.data.graph import Triples
-from transa.kernels.arguments import Array
-from transa.kernels.closed_form import SortedTriples
+from transa.kernels.arguments import Array, Examples
+from transa.kernels.closed_form import ClosedForm, SortedTriples, closed_form_sums
 from transa.kernels.facts import corrupt_pairs
 from transa.kernels.purposes import CLOSED_FORM
 from transa.kernels.random import stream
@@ -42,9 +40,9 @@ def update_metric(engine: ShardedEngine, number: int) -> None:
     rows = [engine.relations.numbering.rows[list(lane)] for lane in sums if lane]
     values = [np.stack(list(lane.values())).reshape(-1, size) for lane in sums if lane]
     kind = engine.relations.tables["metric"].dtype
-    places, found = engine.relations.deliver(
-        np.concatenate([np.empty(0, np.int64), *rows]), np.concatenate([np.empty((0, size), kind), *values])
-    )
+    owned = np.concatenate([np.empty(0, np.int64), *rows])
+    every = np.concatenate([np.empty((0, size), kind), *values])
+    places, found = engine.relations.deliver(owned, every, np.arange(len(every)))
     metric = engine.relations.tables["metric"]
     metric[...] = 0
     for place, value in zip(places, found, strict=True):  # in the order of the lanes
@@ -77,37 +75,19 @@ def _add(
             *(entities[at:until], at_head[at:until]),
         )
         at = until
-    true, false = _residuals(engine, triples, entities, at_head)
-    share = true.dtype.type(1 / negatives)
+    _, places, tables = engine.small(Examples(triples, 0, len(triples), entities, at_head), ("vector",))
+    rules = engine.model.metric_rules
+    assert rules is not None  # noqa: S101
+    how = ClosedForm(rules.absolute, False, 0.0, False, negatives)
     at = 0
     for part, lane in zip(parts, sums, strict=True):
         until = at + part.stop - part.start
-        relations = triples[at:until, 1]
-        for relation in np.unique(relations):
-            first, last = np.searchsorted(relations, [relation, relation + 1]) + at
-            above = (false[first:last] + true[first:last]).reshape(-1, engine.model.dim)
-            below = share * (false[first:last] - true[first:last]).reshape(-1, engine.model.dim)
-            product = below.T @ above
-            lane[int(relation)] = lane[int(relation)] + product if int(relation) in lane else product
+        relations, first = np.unique(triples[at:until, 1], return_index=True)
+        found = np.empty((len(relations), engine.model.dim, engine.model.dim), tables.vectors.dtype)
+        closed_form_sums(
+            *(how, places.triples, np.append(at + first, until), places.negatives, places.at_head),
+            *(tables.vectors, tables.num_entities, found),
+        )
+        for relation, value in zip(relations.tolist(), found, strict=True):
+            lane[relation] = lane[relation] + value if relation in lane else value
         at = until
-
-
-def _residuals(
-    engine: ShardedEngine, triples: Triples, entities: npt.NDArray[np.int32], at_head: npt.NDArray[np.bool_]
-) -> tuple[Array, Array]:
-    """Return the residuals of triples, of shape (triples, 1, k), and of their corruptions, with absolute values if W_r weighs these."""
-    of_entity, of_relation = engine.entities.numbering.rows, engine.relations.numbering.rows
-    heads, relations, tails = of_entity[triples[:, :1]], of_relation[triples[:, 1]], of_entity[triples[:, 2:]]
-    others = of_entity[entities]
-    rows, places = np.unique(np.concatenate([heads, tails, others], axis=1), return_inverse=True)
-    places = places.reshape(len(triples), 2 + entities.shape[1])
-    related, shifts = np.unique(relations, return_inverse=True)
-    vectors = engine.entities.pull(rows, ("vector",))
-    shift = engine.relations.pull(related, ("vector",))[shifts][:, None]
-    head, tail, other = vectors[places[:, :1]], vectors[places[:, 1:2]], vectors[places[:, 2:]]
-    replaced = at_head[:, :, None]
-    true, false = head + shift - tail, np.where(replaced, other + shift - tail, head + shift - other)
-    rules = engine.model.metric_rules
-    if rules is not None and rules.absolute:
-        return np.abs(true), np.abs(false)
-    return true, false

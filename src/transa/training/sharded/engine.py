@@ -18,7 +18,7 @@ from transa.training.epoch_batches import Batch, EpochBatches
 from transa.training.losses import LOSSES
 from transa.training.recipe import Recipe
 from transa.training.settings import table_settings
-from transa.training.sharded.gradients import Distinct, LaneGradients, Sums
+from transa.training.sharded.gradients import Distinct, LaneGradients, Moved
 from transa.training.sharded.model import TABLES, ShardedModel
 from transa.training.sharded.workers import Workers
 
@@ -47,16 +47,17 @@ class ShardedEngine(ShardedModel):
             training_graph(graph, recipe), recipe, grouped=trained.grouped, whole=False, dealt=self.entities.numbering
         )
         kind = np.dtype(recipe.precision)
-        #: The tables of relations that a batch needs, the rows of a metric, and those of them that are learned.
+        #: The tables of relations that a batch needs.
         self._needed = tuple(name for name in TABLES if name in trained.relation_tables())
-        self._extra = model.relation_tables()["metric"][0] if "metric" in self._needed else 0
-        learned = self._extra if "metric" in self.relations.steps else 0
+        learned = model.relation_tables()["metric"][0] if "metric" in self.relations.steps else 0
         objective = Objective(
             *(LOSSES[recipe.loss], recipe.margin, recipe.temperature, recipe.negligible, kernel.root, 0.0)
         )
         self.lanes = LaneGradients(
             find_score(kernel.score), objective, model.dim, recipe.drawn_negatives, kind, learned
         )
+        #: Room for the vectors that a batch touches, which is used again: new pages take long.
+        self._joint: Array = np.empty((0, model.dim), kind)
         self._distinct = {
             rows: Distinct(rows.numbering.block * recipe.lanes) for rows in (self.entities, self.relations)
         }
@@ -82,18 +83,18 @@ class ShardedEngine(ShardedModel):
         self.steps += 1
         lanes = [self.epoch_batches.cut(batch)[number] for number in self.workers.lanes]
         examples = self.epoch_batches.lane_examples(self.workers.lanes, lanes)
-        rows, places, tables = self._small(examples)
+        rows, places, tables = self.small(examples, self._needed)
         start = lanes[0].start
-        found = []
-        for at, lane in enumerate(lanes):
-            if lane.stop > lane.start:
-                here = Batch(lane.start - start, lane.stop - start, lane.groups - start)
-                found.append(self.lanes.of_lane(places, tables, here))
-                totals[at] += found[-1].loss, found[-1].violations
+        here = [Batch(lane.start - start, lane.stop - start, lane.groups - start) for lane in lanes]
+        found = self.lanes.of_lanes(places, tables, here)
+        totals += [(lane.loss, lane.violations) for lane in found]
         self._push(rows, found, factor)
 
-    def _small(self, examples: Examples) -> tuple[tuple[Array, Array], Examples, Tables]:
-        """Pull the rows that some positives touch; return which, the positives by their places among these, and their tables."""
+    def small(self, examples: Examples, needed: tuple[str, ...]) -> tuple[tuple[Array, Array], Examples, Tables]:
+        """Pull the rows that some positives touch, of the `needed` tables of relations: vectors, and metrics if asked for.
+
+        Returns which rows these are, the positives by their places among them, and the tables, whose vectors the next call overwrites.
+        """
         triples = examples.triples
         of_entity, of_relation = self.entities.numbering.rows, self.relations.numbering.rows
         ends, negatives, related = of_entity[triples[:, ::2]], of_entity[examples.negatives], of_relation[triples[:, 1]]
@@ -108,24 +109,27 @@ class ShardedEngine(ShardedModel):
         local[:, 1] = distinct.number(relations)[related]
         dim = self.model.dim
         vectors = self.entities.pull(entities, ("vector",))
-        pulled = self.relations.pull(relations, self._needed)
-        extra = np.ascontiguousarray(pulled[:, dim:]).reshape(len(pulled), self._extra, dim)
-        tables = Tables(
-            *(np.concatenate([vectors, pulled[:, :dim]]), len(entities), extra, np.ones(len(pulled), vectors.dtype))
-        )
+        pulled = self.relations.pull(relations, needed)
+        extra = np.ascontiguousarray(pulled[:, dim:]).reshape(len(pulled), pulled.shape[1] // dim - 1, dim)
+        count = len(vectors) + len(pulled)
+        if len(self._joint) < count:
+            self._joint = np.empty((count, dim), vectors.dtype)
+        joint = np.concatenate([vectors, pulled[:, :dim]], out=self._joint[:count])
+        tables = Tables(joint, len(entities), extra, np.ones(len(pulled), vectors.dtype))
         places = Examples(local, 0, len(local), local_negatives, examples.at_head)
         return (entities, relations), places, tables
 
-    def _push(self, rows: tuple[Array, Array], found: list[Sums], factor: float) -> None:
+    def _push(self, rows: tuple[Array, Array], found: list[Moved], factor: float) -> None:
         """Send the sums of each lane to the workers that hold the rows, which take the step."""
-        dim, kind = self.model.dim, self.lanes.kind
-        none, nothing = np.empty(0, np.int64), np.empty((0, dim), kind)
-        entities = np.concatenate([none, *(rows[0][sums.entities] for sums in found)])
-        self.entities.push(entities, np.concatenate([nothing, *(sums.by_entity for sums in found)]), self.steps, factor)
-        relations = np.concatenate([none, *(rows[1][sums.relations] for sums in found)])
-        nothing = np.empty((0, dim + self.lanes.extra * dim), kind)
-        both = [np.concatenate([sums.by_relation, sums.by_extra], axis=1) for sums in found]
-        self.relations.push(relations, np.concatenate([nothing, *both]), self.steps, factor)
+        count = len(rows[0])
+        each = self.lanes.sums.shape[1]
+        places = np.concatenate([at * each + lane.entities for at, lane in enumerate(found)])
+        entities = rows[0][np.concatenate([lane.entities for lane in found])]
+        self.entities.push(entities, self.lanes.sums.reshape(-1, self.model.dim), places, self.steps, factor)
+        relations = rows[1][np.concatenate([lane.relations for lane in found])]
+        sums = self.lanes.of_relations(count, found)
+        self.relations.push(relations, sums, np.arange(len(sums)), self.steps, factor)
+        self.lanes.clear(count, found)
 
     def _decay(self, factor: float) -> None:
         """Take one step against C * |row|^2 on every vector after an epoch, if the recipe applies C to all rows."""

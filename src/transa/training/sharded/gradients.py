@@ -13,13 +13,11 @@ from transa.kernels.codes import FREE, MARGIN, SGD
 from transa.kernels.full_metric import grouped_gradient_phase, hinge_gradient_phase
 from transa.kernels.scores import GroupScore, Score
 from transa.kernels.threads import dealt
-from transa.kernels.training import gradient_phase
-from transa.kernels.updates import update_rows, update_vectors
+from transa.kernels.training import lane_phase
+from transa.kernels.updates import update_vectors
 from transa.training.epoch_batches import Batch
 
 Places = npt.NDArray[np.int64]
-#: Positives whose gradients are computed at a time. Sums are rounded after each, so that another number gives other bits.
-CHUNK = 128
 
 
 class Distinct:
@@ -41,24 +39,19 @@ class Distinct:
 
 
 @dataclass(frozen=True)
-class Sums:
-    """The gradients of one lane, added up by row of the small table.
+class Moved:
+    """What the positives of a lane move: rows of the small table whose sums stand in `LaneGradients.sums`.
 
     Attributes
     ----------
-    entities, by_entity
-        Which entities the lane moves, and their gradients.
-    relations, by_relation, by_extra
-        The same for relations, with the gradients of their metrics where these are learned.
+    entities, relations
+        Which ones.
     loss, violations
-        Summed over the positives of the lane.
+        Summed over the positives.
     """
 
     entities: Places
-    by_entity: Array
     relations: Places
-    by_relation: Array
-    by_extra: Array
     loss: float
     violations: int
 
@@ -85,90 +78,90 @@ class LaneGradients:
         self.negatives = negatives
         self.kind = np.dtype(kind)
         self.extra = extra
-        one = np.ones(2, self.kind)
-        #: A step that adds the sum of the gradients to a table of zeros.
-        self._adding = Step(SGD, 1, -one, 0 * one, np.full(2, FREE))
         self._allocate(0, 0, 0)
 
-    def _allocate(self, positives: int, entities: int, relations: int) -> None:
-        """Make the buffers large enough; they grow to the largest batch and stay."""
-        width, kind = 1 + self.negatives, self.kind
-        self.losses, self.violations = np.empty(positives, np.float64), np.empty(positives, np.int64)
-        self.active = np.empty(positives, np.bool_)
-        self.scores, self.factors = np.empty((positives, width), kind), np.empty((positives, width), kind)
-        self.gradients = np.empty((positives * (2 + width), self.dim), kind)
-        self.extra_gradients = np.empty((positives, self.extra, self.dim), kind)
-        self.sums = np.zeros((entities + relations, self.dim), kind)
-        self.extra_sums = np.zeros((relations, self.extra * self.dim), kind)
-        self.slots = np.full(entities + relations, -1, np.int64)
-        self.touched = np.empty((numba.get_num_threads(), positives * (2 + width)), np.int64)
-        self._distinct = Distinct(entities + relations)
-        self._room = positives, entities, relations
+    def _allocate(self, lanes: int, rows: int, relations: int) -> None:
+        """Make the sums of some lanes large enough; they grow to the largest batch, and stay."""
+        self.sums = np.zeros((lanes, rows, self.dim), self.kind)
+        self.extra_sums = np.zeros((lanes, relations, self.extra, self.dim), self.kind)
+        self.moved = np.zeros((lanes, rows), np.bool_)
 
-    def of_lane(self, examples: Examples, tables: Tables, lane: Batch) -> Sums:
-        """Return the sums of the gradients of a lane, whose rows and groups are those of `examples`, and its loss and violations.
-
-        Gradients are computed for some positives at a time, so that they stay in the processor's caches until they are added up.
-        """
+    def of_lanes(self, examples: Examples, tables: Tables, lanes: list[Batch]) -> list[Moved]:
+        """Return the sums of the gradients of some lanes, whose rows and groups are those of `examples`."""
         entities, relations = tables.num_entities, len(tables.extra)
-        whole = isinstance(self.score, GroupScore)
-        step = lane.stop - lane.start if whole else min(CHUNK, lane.stop - lane.start)
-        self._make_room(step, entities, relations)
-        loss, violations = 0.0, 0
-        moved: list[Places] = []
-        for start in range(lane.start, lane.stop, max(step, 1)):
-            stop = min(start + step, lane.stop)
-            part = Examples(examples.triples, start, stop, examples.negatives[start:stop], examples.at_head[start:stop])
-            self._differentiate(part, tables, lane.groups)
-            moved.append(self._add_up(part, entities, relations))
-            loss += float(self.losses[: stop - start].sum())
-            violations += int(self.violations[: stop - start].sum())
-        rows = self._distinct.of(np.concatenate([np.empty(0, np.int64), *moved]))
-        border = np.searchsorted(rows, entities)
-        of_entities, of_relations = rows[:border], rows[border:] - entities
-        found = Sums(
-            *(of_entities, self.sums[of_entities], of_relations, self.sums[rows[border:]]),
-            *(self.extra_sums[of_relations], loss, violations),
-        )
-        self.sums[rows] = 0
-        self.extra_sums[of_relations] = 0
-        return found
-
-    def _make_room(self, positives: int, entities: int, relations: int) -> None:
-        needed = positives, entities, relations
-        if any(need > room for need, room in zip(needed, self._room, strict=True)):
-            self._allocate(*(max(pair) for pair in zip(needed, self._room, strict=True)))
-
-    def _differentiate(self, examples: Examples, tables: Tables, groups: npt.NDArray[np.int64]) -> None:
-        """Write losses, and gradients with respect to the rows of the small table, for each positive."""
+        needed, room = (len(lanes), entities + relations, relations), (*self.moved.shape, self.extra_sums.shape[1])
+        if any(need > has for need, has in zip(needed, room, strict=True)):
+            self._allocate(*(max(pair) for pair in zip(needed, room, strict=True)))
+        borders = np.array([lanes[0].start, *(lane.stop for lane in lanes)])
+        losses, violations = np.empty(len(examples.negatives)), np.empty(len(examples.negatives), np.int64)
+        work = examples, tables, self.objective, losses, violations
         if isinstance(self.score, GroupScore):
-            work = groups, dealt(np.diff(groups)), self.score.absolute, examples, tables, self.objective
-            results = self.factors, self.gradients, self.losses, self.violations, self.active
-            if self.objective.loss == MARGIN and not self.objective.root:
-                hinge_gradient_phase(*work, *results)
-            else:
-                grouped_gradient_phase(*work, self.scores, *results)
-            return
-        rest = self.gradients, self.extra_gradients, self.losses, self.violations, self.active
-        gradient_phase(self.score, examples, tables, self.objective, self.scores, self.factors, *rest)
+            for lane, moved, sums in zip(lanes, self.moved, self.sums, strict=False):
+                self._add_groups(self.score, lane, *work, moved[: entities + relations], sums[: entities + relations])
+        else:
+            lane_phase(self.score, borders, *work, self.moved, self.sums, self.extra_sums)
+        return [
+            self._moved(at, entities, losses[lane.start : lane.stop], violations[lane.start : lane.stop])
+            for at, lane in enumerate(lanes)
+        ]
 
-    def _add_up(self, examples: Examples, entities: int, relations: int) -> Places:
-        """Add the gradients of some positives to the sums, and return the rows of the small table that they belong to."""
-        size = examples.stop - examples.start
-        active, factors = self.active[:size], self.factors[:size]
-        nothing = self.sums[:, :0]
-        sums, slots = self.sums[: entities + relations], self.slots[: entities + relations]
-        update_vectors(
-            *(examples, entities, self._adding, factors, active, self.gradients, slots, self.touched),
-            *(sums, nothing, nothing),
+    def _moved(self, at: int, entities: int, losses: Array, violations: Array) -> Moved:
+        rows = np.flatnonzero(self.moved[at])
+        border = np.searchsorted(rows, entities)
+        return Moved(rows[:border], rows[border:] - entities, float(losses.sum()), int(violations.sum()))
+
+    def of_relations(self, entities: int, moved: list[Moved]) -> Array:
+        """Return the sums of the relations of some lanes, lane after lane, those of vectors and metrics side by side."""
+        lanes = np.repeat(np.arange(len(moved)), [len(lane.relations) for lane in moved])
+        relations = np.concatenate([lane.relations for lane in moved])
+        extra = self.extra_sums[lanes, relations].reshape(len(lanes), self.extra * self.dim)
+        return np.concatenate([self.sums[lanes, entities + relations], extra], axis=1)
+
+    def clear(self, entities: int, moved: list[Moved]) -> None:
+        """Leave zeros behind."""
+        for at, lane in enumerate(moved):
+            self.sums[at][lane.entities] = 0
+            self.sums[at][entities + lane.relations] = 0
+            self.extra_sums[at][lane.relations] = 0
+        self.moved[...] = False
+
+    def _add_groups(
+        self,
+        score: GroupScore,
+        lane: Batch,
+        examples: Examples,
+        tables: Tables,
+        objective: Objective,
+        losses: npt.NDArray[np.float64],
+        violations: npt.NDArray[np.int64],
+        moved: npt.NDArray[np.bool_],
+        sums: Array,
+    ) -> None:
+        """Add the gradients of the groups of a lane to its sums."""
+        some = slice(lane.start, lane.stop)
+        part = Examples(examples.triples, lane.start, lane.stop, examples.negatives[some], examples.at_head[some])
+        positives, width = lane.stop - lane.start, 1 + self.negatives
+        active = np.empty(positives, np.bool_)
+        factors, gradients = (
+            np.empty((positives, width), self.kind),
+            np.empty((positives * (2 + width), self.dim), self.kind),
         )
-        triples = examples.triples[examples.start : examples.stop]
-        if self.extra:
-            update_rows(
-                *(np.ascontiguousarray(triples[:, 1]), self._adding, active, len(self.touched)),
-                *(self.extra_gradients.reshape(len(self.extra_gradients), -1), slots[:relations]),
-                *(self.extra_sums, nothing, nothing),
-            )
-        triples = triples[active]
-        negatives = examples.negatives[active][factors[active, 1:] != 0]
-        return np.concatenate([triples[:, 0], triples[:, 2], negatives, triples[:, 1] + entities], dtype=np.int64)
+        groups = lane.groups, dealt(np.diff(lane.groups)), score.absolute, part, tables, objective
+        results = factors, gradients, losses[some], violations[some], active
+        if objective.loss == MARGIN and not objective.root:
+            hinge_gradient_phase(*groups, *results)
+        else:
+            grouped_gradient_phase(*groups, np.empty_like(factors), *results)
+        triples = part.triples[some][active]
+        for rows in (triples[:, 0], triples[:, 2], part.negatives[active][factors[active, 1:] != 0]):
+            moved[rows] = True
+        moved[triples[:, 1] + tables.num_entities] = True
+        one, nothing = np.ones(2, self.kind), sums[:, :0]
+        adding = Step(
+            SGD, 1, -one, 0 * one, np.full(2, FREE)
+        )  # the step adds the sum of the gradients to a table of zeros
+        touched = np.empty((numba.get_num_threads(), len(gradients)), np.int64)
+        slots = np.full(len(sums), -1, np.int64)
+        update_vectors(
+            part, tables.num_entities, adding, factors, active, gradients, slots, touched, sums, nothing, nothing
+        )

@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import torch.distributed as dist
 
@@ -37,9 +38,28 @@ def launch(workers: int, arguments: list[str], threads: int | None = None) -> No
     os.execve(sys.executable, command, {**os.environ, **settings})  # noqa: S606
 
 
+def remember_start() -> None:
+    """Note for the workers that torchrun may start in place of this one that training has begun."""
+    note = _note()
+    if note is not None:
+        with suppress(OSError):
+            note.touch()
+
+
 def is_restarted() -> bool:
-    """Tell whether torchrun has started this worker again, after one was lost."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+    """Tell whether the same torchrun has had workers that began training, one of which was lost.
+
+    Torchrun starts workers again for any error. One that was refused at its start, as where the folder holds another run, has no run
+    to go on with.
+    """
+    note = _note()
+    return note is not None and note.exists()
+
+
+def _note() -> Path | None:
+    """Return the file that marks the start, in the folder that torchrun keeps as long as it runs; None without torchrun."""
+    errors = os.environ.get("TORCHELASTIC_ERROR_FILE")  # FOLDER/attempt_0/RANK/error.json
+    return Path(errors).parents[2] / "transa-started" if errors else None
 
 
 def is_first() -> bool:

@@ -9,21 +9,22 @@ from typing import Any
 from transa.data import KnowledgeGraph
 from transa.errors import amount
 from transa.evaluation.memory import FACT, NAME
-from transa.memory import PROGRAM
 from transa.models import Model
 from transa.training.engine import training_model
 from transa.training.optimizers import state_shapes
 from transa.training.recipe import Recipe
 from transa.training.settings import table_settings
-from transa.training.sharded.gradients import CHUNK
 from transa.training.sharded.slices import FILE
 
+#: Bytes of the program in a worker. Several on a machine share the pages of libraries, which `transa.memory.PROGRAM` counts in full.
+WORKER = 350_000_000
 #: Bytes of the number of a row on the wire.
 PLACE = 8
 #: Bytes for each id that deal it to a lane (its row, its place in the list of the lane, scratch), and for each row that is held.
 DEALT, HELD = 16, 8
-#: How often a row that is pulled is in memory (as it comes, in the small table, its sum, its gradient), and bytes for each negative.
-PULLED, DRAWN = 5, 32
+#: How often a row that is pulled is in memory, beside its sums in each lane (as it comes, in the small table, its gradient as it
+#: goes and as it comes), and bytes for each negative.
+PULLED, DRAWN = 4, 32
 #: Bytes for each training triple: the order of an epoch, the triple itself, and its place in the index of known facts.
 ORDER, TRIPLE, INDEXED = 8, 12, 40
 
@@ -102,20 +103,21 @@ def plan(sizes: Sizes, recipe: Recipe, workers: int, *, mapped: bool = False) ->
     width = 8 if recipe.precision == "float64" else 4
     triples = sizes.triples * (2 if recipe.directional else 1)
     positives = -(-min(recipe.batch_size, triples) // workers)
-    at_once = -(-positives * workers // recipe.lanes) if model.grouped else CHUNK
-    rows = min(at_once, positives) * (3 + recipe.drawn_negatives)
-    pulled = _pulled(recipe, positives, workers)
+    lanes = recipe.lanes // workers
+    gradients = -(-positives // lanes) * (3 + recipe.drawn_negatives) if model.grouped else 0
+    pulled = _pulled(recipe, sizes.entities, positives)
     memory = {
-        "program": PROGRAM,
+        "program": WORKER,
         "names": NAME * (sizes.entities + sizes.relations),
         "graph": 0 if mapped else TRIPLE * sizes.triples + FACT * triples,
         "order of an epoch": ORDER * triples,
         "lanes": (DEALT + HELD // workers) * (sizes.entities + model.num_relations),
         "tables": -(-sum(map(prod, model.shapes().values())) * width // workers),
         "optimiser": -(-_state(model, recipe) * width // workers),
-        "batch": (rows + PULLED * pulled) * model.dim * width + DRAWN * positives * recipe.drawn_negatives,
-        "checkpoint": 2 * FILE if sizes.entities * model.dim * width > FILE else 0,
+        "batch": (gradients + (PULLED + lanes) * pulled) * model.dim * width
+        + DRAWN * positives * recipe.drawn_negatives,
     }
+    memory["checkpoint"] = min(2 * FILE, memory["tables"] + memory["optimiser"])
     shared = (TRIPLE + INDEXED) * sizes.triples if mapped else 0
     return Plan(workers, memory, shared, _sent(model, recipe, triples, workers))
 
@@ -130,11 +132,10 @@ def _state(model: Model, recipe: Recipe) -> int:
     )
 
 
-def _pulled(recipe: Recipe, positives: int, workers: int) -> int:
-    """Return about how many entities a worker pulls for a batch: heads and tails, and negatives of a lane or of each positive."""
-    lanes = recipe.lanes // workers
-    negatives = lanes if recipe.lane_negatives else positives
-    return 2 * positives + negatives * recipe.drawn_negatives
+def _pulled(recipe: Recipe, entities: int, positives: int) -> int:
+    """Return about how many entities a worker pulls for a batch: heads and tails, and negatives, two for each positive if shared."""
+    negatives = 2 if recipe.lane_negatives else recipe.drawn_negatives
+    return min((2 + negatives) * positives, entities)
 
 
 def _sent(model: Model, recipe: Recipe, triples: int, workers: int) -> int:

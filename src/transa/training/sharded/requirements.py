@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
+from transa.kernels.scores import RowScore, find_score, no_excess, no_finish
 from transa.models import Model
 from transa.training.engine import training_model, why_not_numba
 from transa.training.progress import Options
@@ -44,4 +45,13 @@ def why_not_sharded(model: Model, recipe: Recipe) -> str:
     for field, wrong in refused.items():
         if wrong:
             return f"{field}={getattr(recipe, field)!r} is not available"
-    return why_not_numba(trained, recipe, "cpu")
+    return why_not_numba(trained, recipe, "cpu") or _why_not_in_lanes(trained)
+
+
+def _why_not_in_lanes(trained: Model) -> str:
+    """Return why the gradients of lanes, of which only sums are kept, do not suit a score."""
+    kernel = trained.kernel()
+    score = find_score(kernel.score) if kernel is not None else None
+    if isinstance(score, RowScore) and (score.finish is not no_finish or score.excess is not no_excess):
+        return f"the score {score.name!r} needs the gradients of all negatives at once"
+    return ""

@@ -60,6 +60,7 @@ class ShardedRows:
         self.tables: dict[str, Array] = {
             name: np.zeros((self.held, column.width), kind) for name, column in columns.items()
         }
+        self._room: Array = np.empty((0, 0), kind)
         self.steps = {
             name: RowSteps(self.tables[name], [column.settings])
             for name, column in columns.items()
@@ -79,28 +80,37 @@ class ShardedRows:
         parts = [self.tables[name][asked] for name in names]
         return self.workers.exchange(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1), received, sent)
 
-    def push(self, rows: Places, gradients: Array, number: int, factor: float) -> None:
+    def push(self, rows: Places, gradients: Array, places: Places, number: int, factor: float) -> None:
         """Take step `number` on some rows, with all learning rates multiplied by `factor`.
 
-        `rows` come lane after lane, each at most once in a lane; `gradients` hold those of all learned tables side by side.
+        `rows` come lane after lane, each at most once in a lane. Their gradients stand in `gradients` at `places`, those of all learned
+        tables side by side.
         """
-        places, found = self.deliver(rows, gradients)
-        every = np.ones(len(places), np.bool_)
+        held, found = self.deliver(rows, gradients, places)
+        every = np.ones(len(held), np.bool_)
         column = 0
         for name, steps in self.steps.items():
             width = self.columns[name].width
             part = np.ascontiguousarray(found[:, column : column + width])
-            steps.take(places, steps.step(number, factor), every, part)
+            steps.take(held, steps.step(number, factor), every, part)
             column += width
 
-    def deliver(self, rows: Places, values: Array) -> tuple[npt.NDArray[np.int32], Array]:
-        """Send values to the workers that hold their rows; return the places and values that arrive here, lane after lane."""
-        owners = rows // self.held
-        order = np.argsort(owners, kind="stable")  # keeps the order of the lanes
+    def deliver(self, rows: Places, values: Array, places: Places) -> tuple[npt.NDArray[np.int32], Array]:
+        """Send values to the workers that hold their rows; those of ``rows[i]`` are ``values[places[i]]``.
+
+        Returns the places in this worker's tables, and the values, that arrive here, lane after lane.
+        """
+        order = np.argsort(rows // self.held, kind="stable")  # keeps the order of the lanes
         sent = self._owners(rows)
         received = self.workers.announce(sent)
-        places = self.workers.exchange(rows[order], sent, received) - self.first
-        return places.astype(np.int32), self.workers.exchange(values[order], sent, received)
+        held = self.workers.exchange(rows[order], sent, received) - self.first
+        return held.astype(np.int32), self.workers.exchange(self._taken(values, places[order]), sent, received)
+
+    def _taken(self, values: Array, places: Places) -> Array:
+        """Return some rows of an array, in memory that is used again: the system takes longer to give new pages than to copy."""
+        if len(self._room) < len(places) or self._room.shape[1] != values.shape[1]:
+            self._room = np.empty((len(places), values.shape[1]), values.dtype)
+        return np.take(values, places, axis=0, out=self._room[: len(places)], mode="clip")
 
     def _owners(self, rows: Places) -> npt.NDArray[np.int64]:
         """Return how many of the rows each worker holds."""

@@ -16,19 +16,21 @@ from transa.kernels.arguments import Array
 from transa.kernels.threads import set_threads
 from transa.models import Model
 from transa.models.loop_prior import loop_free_relations
+from transa.training.ending import Ending
 from transa.training.progress import Options, Progress, Stopped, TrainingError
 from transa.training.recipe import Recipe
 from transa.training.run import RunFolder
 from transa.training.sharded import checkpoints
 from transa.training.sharded.closed_form import update_metric
 from transa.training.sharded.engine import ShardedEngine
+from transa.training.sharded.launching import remember_start
 from transa.training.sharded.ranking import ShardedRanker
 from transa.training.sharded.requirements import check_sharded
 from transa.training.sharded.workers import Workers
 from transa.training.validation import Validation
 
 
-class ShardedTrainer:
+class ShardedTrainer(Ending):
     """Trains a model of which each worker holds a part; every worker makes one, and calls it alike.
 
     Parameters
@@ -44,6 +46,7 @@ class ShardedTrainer:
     def __init__(
         self, graph: KnowledgeGraph, recipe: Recipe, options: Options, folder: RunFolder, source: str | None = None
     ) -> None:
+        super().__init__()
         if not len(graph.train):
             raise InputError("the graph has no training triples")
         check_sharded(graph, recipe, options)
@@ -59,17 +62,8 @@ class ShardedTrainer:
         if recipe.loop_limit:
             self.model.loop_free = loop_free_relations(graph.train, len(graph.relations), recipe.loop_limit)
         self.validation = Validation.of(graph, recipe)
-        self.best: float | None = None
-        self.best_epoch: int | None = None
         self._worse = 0
         self._stopped = False
-        self.epoch = 0
-        self.seconds = 0.0
-        self._asked_to_stop = False
-
-    def stop(self) -> None:
-        """Ask `fit` to write a checkpoint after the current epoch and raise `Stopped`. A signal handler may call this."""
-        self._asked_to_stop = True
 
     def fit(self, callback: Callable[[Progress], None] | None = None, *, resume: bool = False) -> None:
         """Train to the end.
@@ -87,13 +81,14 @@ class ShardedTrainer:
             If `stop` was called on any worker before the last epoch.
         """
         self._on_the_first(lambda: self.folder.open(resume=resume))
+        remember_start()
         try:
             self._on_the_first(lambda: self._prepare(resume))
             if self.workers.any(self.workers.is_first and self.folder.holds("checkpoint.json")):
                 self._resume()
             else:
                 self.engine.start()
-                self._checkpoint()
+                self.checkpoint()
             self._fit(callback)
         finally:
             if self.workers.is_first:
@@ -132,7 +127,7 @@ class ShardedTrainer:
             if self.workers.is_first:
                 self.folder.log(asdict(progress))
             if self.workers.any(late and self.workers.is_first) or asked_to_stop or due:
-                self._checkpoint()
+                self.checkpoint()
                 last_epoch, last_time = self.epoch, time.monotonic()
             if callback is not None:
                 callback(progress)
@@ -145,7 +140,7 @@ class ShardedTrainer:
         report = self.engine.train_epoch(number)
         pace = len(self.graph.train) / (time.perf_counter() - started)
         if recipe.has_metric and recipe.metric_update == "epoch" and number % recipe.metric_every == 0:
-            update_metric(self.engine, number)
+            self._update_metric(number)
         broken = any(not np.isfinite(table.sum()) for table in self._tables())
         if self.workers.any(broken) or not math.isfinite(report.loss):
             raise TrainingError(
@@ -173,7 +168,8 @@ class ShardedTrainer:
     def _tables(self) -> list[Array]:
         return [*self.engine.entities.tables.values(), *self.engine.relations.tables.values()]
 
-    def _checkpoint(self) -> None:
+    def checkpoint(self) -> None:
+        """Write a checkpoint of the epochs that are done; all workers call this."""
         notes = {"epoch": self.epoch, "seconds": self.seconds, "best": self.best, "best_epoch": self.best_epoch}
         checkpoints.write(self.folder, "checkpoint", self.engine, **notes, worse=self._worse, stopped=self._stopped)
 
@@ -190,29 +186,21 @@ class ShardedTrainer:
             raise InputError(f"cannot be resumed ({error})", path=self.folder.path) from None
         self._on_the_first(lambda: self.folder.cut_log(self.epoch))
 
-    def _finish(self) -> None:
-        """Go back to the best epoch, compute the metric if that happens at the end, and write the result."""
-        started = time.perf_counter()
-        self._checkpoint()
-        if self.best_epoch is not None and self.best_epoch != self.epoch:
-            checkpoints.read(self.folder, "best", self.engine)
-        if self.recipe.has_metric and self.recipe.metric_update == "end":
-            update_metric(self.engine, self.best_epoch or self.epoch)
-        self.seconds += time.perf_counter() - started
-        checkpoints.write(self.folder, "weights", self.engine, epoch=self.best_epoch or self.epoch)
+    def _back_to_best(self) -> None:
+        checkpoints.read(self.folder, "best", self.engine)
+
+    def _update_metric(self, number: int) -> None:
+        update_metric(self.engine, number)
+
+    def _write(self, epoch: int) -> None:
+        checkpoints.write(self.folder, "weights", self.engine, epoch=epoch)
         if self.workers.is_first:
             self.folder.write_json("metrics.json", self.summary())
 
-    def summary(self) -> dict[str, Any]:
-        """Return the outcome of training."""
+    def _details(self) -> dict[str, Any]:
         return {
-            "epochs": self.epoch,
-            "seconds": self.seconds,
             "engine": self.engine.name,
             "workers": self.workers.count,
             "threads": self.threads,
             "parameters": sum(map(math.prod, self.model.shapes().values())),
-            "validation": None
-            if self.validation is None
-            else {"measure": self.validation.measure, "best": self.best, "epoch": self.best_epoch},
         }
