@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test coverage test-quick test-lowest bench reliability audit release-check docs install clean
+.PHONY: demo test coverage test-quick test-lowest bench reliability audit release-check docs notebooks install clean
 
 # The main job on the embedded data, from nothing.
 demo: $(VENV)/.installed
@@ -71,6 +71,11 @@ release-check:
 # The site, from docs/ and docstrings; warnings are errors, and nothing is fetched.
 docs: $(VENV)/.installed-docs
 	$(BIN)/mkdocs build --strict
+
+# Runs the notebooks anew and keeps what they show; tests/test_notebooks.py runs their code without Jupyter.
+notebooks: $(VENV)/.installed-test
+	$(BIN)/pip install --quiet -c constraints.txt ipykernel nbclient
+	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
 
 install: $(VENV)/.installed
 

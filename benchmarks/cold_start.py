@@ -1,19 +1,21 @@
 """Entities that nobody has seen, placed by their texts: the filtered MRR of their triples.
 
-    python benchmarks/cold_start.py wn18rr runs/base [--encoder FOLDER] [--maps] [--joint]
+    python benchmarks/cold_start.py wn18rr --words [--encoder FOLDER] [--maps RUN]
 
-A tenth of the entities is held out by seed, with all their triples. The run is a model of the graph without them (trained here if the
-folder holds none). Then come the order by frequency, maps from TF-IDF and from a sentence encoder to the model's space (plain, weighted
-by the metrics, and trained by the loss), and the model whose entities are the sum of their words, with epochs that are chosen on
-entities that are held out once more. Written after every step.
+A tenth of the entities is held out by seed, with all their triples. `--words` trains the model whose entities are the sum of their
+words; with a sentence encoder, its vectors count beside the words as well. What is added to the sum is chosen on entities that are held
+out of the remaining graph once more, by another seed (or on another graph, `--chosen-on`). `--maps` measures maps from TF-IDF, and
+from the encoder, into the space of a model of the graph without these entities (plain, weighted by the metrics, and trained by the
+loss), which is trained here if the folder holds none. Written after every step; the record keeps the steps that are not asked for.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -23,17 +25,26 @@ import transa
 from transa.data import KnowledgeGraph, KnownFacts
 from transa.data.alignment import aligned
 from transa.data.splitting import hold_out_entities
-from transa.data.text_vectors import SentenceEncoder, TextEncoder, TfIdf, entity_texts
+from transa.data.text_vectors import SentenceEncoder, TextEncoder, TfIdf, Vectors, entity_texts
 from transa.evaluation import link_prediction
-from transa.inference import NewTexts, Trained, extend
+from transa.inference import NewTexts, Trained, extend, texts
 from transa.inference.placement import grown_model
 from transa.inference.text_map import learn_text_map
 from transa.models import Model
-from transa.training import Options, RunFolder, Trainer, load_recipe
+from transa.training import Options, RunFolder, Trainer, load_recipe, text_engine
 
 SHARE, SEED, SAMPLE = 0.1, 0, 2000
-#: Epochs of the joint model that are tried on valid.
-TRIED = (2, 4, 8)
+#: Maps: whether errors are weighted by the metrics, and epochs down the loss.
+WAYS = {"plain": (False, 0), "weighted": (True, 0), "trained": (True, 6)}
+#: What a record keeps.
+STEPS = ("frequency", "chosen_words", "joint_words", "chosen_encoder", "joint_encoder", "tfidf", "encoder")
+#: What is tried on valid for the joint model.
+TRIED: tuple[dict[str, Any], ...] = (
+    {"epochs": 2},
+    {"epochs": 3},
+    {"epochs": 6},
+    {"epochs": 3, "own_vectors": True},
+)
 BASE = {"dim": 200, "epochs": 20}
 JOINT: dict[str, Any] = {
     "entity_texts": True,
@@ -102,13 +113,13 @@ def base_model(name: str, base: KnowledgeGraph, run: Path) -> Trained:
     return Trained.open(run)
 
 
-def maps(questions: Questions, one: Trained, encoder: TextEncoder, seconds: float) -> dict[str, Any]:
+def maps(questions: Questions, one: Trained, encoder: TextEncoder, seconds: float, ways: list[str]) -> dict[str, Any]:
     """Measure the maps from an encoder's vectors."""
     begun = time.process_time()
     vectors = encoder.encode(questions.told)
     found: dict[str, Any] = {"cpu_seconds_of_vectors": round(seconds + time.process_time() - begun, 1)}
-    ways = {"plain": (False, 0), "weighted": (True, 0), "trained": (True, 6)}
-    for label, (weighted, epochs) in ways.items():
+    for label in ways:
+        weighted, epochs = WAYS[label]
         begun = time.process_time()
         mapped = learn_text_map(one, vectors[: questions.old], weighted=weighted, epochs=epochs)
         spent = time.process_time() - begun
@@ -120,17 +131,19 @@ def maps(questions: Questions, one: Trained, encoder: TextEncoder, seconds: floa
     return found
 
 
-def choose(name: str, base: KnowledgeGraph) -> dict[str, Any]:
-    """Choose the epochs of the joint model on entities that are held out of the base graph once more, by another seed."""
+def choose(name: str, base: KnowledgeGraph, encoder: dict[str, str]) -> dict[str, Any]:
+    """Choose the settings of the joint model on entities that are held out of the base graph once more, by another seed."""
     questions = Questions(base, hold_out_entities(base, SHARE, SEED + 1))
-    tried = {epochs: joint(name, questions, epochs) for epochs in TRIED}
-    print(tried, flush=True)
-    return {"tried": tried, "epochs": max(tried, key=lambda epochs: tried[epochs]["mrr"])}
+    tried = []
+    for settings in TRIED:
+        tried.append({"settings": settings, **joint(name, questions, settings | encoder)})
+        print(tried[-1], flush=True)
+    return {"tried": tried, "settings": max(tried, key=lambda each: each["mrr"])["settings"]}
 
 
-def joint(name: str, questions: Questions, epochs: int) -> dict[str, Any]:
-    """Train words and relations on the base graph, and place the others by their words."""
-    recipe = load_recipe("transa", "softmax", name, {**JOINT, "epochs": epochs})
+def joint(name: str, questions: Questions, settings: dict[str, Any]) -> dict[str, Any]:
+    """Train words and relations on the base graph, and place the others by their texts."""
+    recipe = load_recipe("transa", "softmax", name, {**JOINT, **settings})
     begun = time.process_time()
     model = Trainer(questions.base, recipe, Options(threads=1)).fit()
     spent = time.process_time() - begun
@@ -140,20 +153,43 @@ def joint(name: str, questions: Questions, epochs: int) -> dict[str, Any]:
     return {**questions.figures(grown.model), "cpu_seconds": round(spent, 1), "cpu_seconds_to_place": round(placed, 1)}
 
 
+class Remembering(SentenceEncoder):
+    """A sentence encoder that reads each text once, and keeps all vectors in a file beside the folder."""
+
+    said: ClassVar[dict[str, Vectors]] = {}
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        new = sorted({text for text in texts if text not in self.said})
+        if new:
+            self.said.update(zip(new, super().encode(new), strict=True))
+        return np.stack([self.said[text] for text in texts])
+
+    @classmethod
+    def remember(cls, folder: Path, told: list[str], file: Path) -> float:
+        """Read texts, or the file that an earlier run wrote, and return the seconds of CPU that took."""
+        begun = time.process_time()
+        if not file.exists():
+            np.save(file, cls(folder).encode(told))
+        cls.said.update(zip(told, np.load(file), strict=True))
+        return time.process_time() - begun
+
+
 def main() -> None:
     started = time.time()
     parser = argparse.ArgumentParser()
     parser.add_argument("name")
-    parser.add_argument("run", type=Path)
+    parser.add_argument("--words", action="store_true")
+    parser.add_argument("--maps", type=Path, metavar="RUN")
+    parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS), help="which maps")
     parser.add_argument("--encoder", type=Path)
-    parser.add_argument("--maps", action="store_true")
-    parser.add_argument("--joint", action="store_true")
+    parser.add_argument("--chosen-on", metavar="NAME", help="take the settings that were chosen on another graph")
+    parser.add_argument("--vectors", type=Path, help="where the encoder's vectors are kept, by entity id")
     options = parser.parse_args()
     torch.set_num_threads(1)
     graph = transa.load(options.name)
     questions = Questions(graph, hold_out_entities(graph, SHARE, SEED))
     record = f"benchmark_cold_start_{options.name}"
-    kept = {name: value for name, value in load(record).items() if isinstance(value, dict) and "mrr" in str(value)}
+    kept = {name: value for name, value in load(record).items() if name in STEPS}
     figures: dict[str, Any] = {
         **kept,
         "entities": len(questions.entities),
@@ -171,18 +207,28 @@ def main() -> None:
 
     if "frequency" not in figures:
         keep("frequency", questions.by_frequency())
-    if options.joint:
-        if "chosen" not in figures:
-            keep("chosen", choose(options.name, questions.base))
-        keep("joint", joint(options.name, questions, figures["chosen"]["epochs"]))
-    if options.maps or options.encoder:
-        one = base_model(options.name, questions.base, options.run)
-        if options.maps:
-            begun = time.process_time()
-            words = TfIdf.learn(questions.told[: questions.old])
-            keep("tfidf", maps(questions, one, words, time.process_time() - begun))
+    seconds = 0.0
+    if options.encoder:
+        file = options.vectors or Path(f"{options.name}_vectors.npy")
+        seconds = Remembering.remember(options.encoder, entity_texts(graph.entities), file)
+        text_engine.SentenceEncoder = texts.SentenceEncoder = Remembering  # type: ignore[misc]
+    ways = {"words": {}} if options.words else {}
+    ways |= {"encoder": {"text_encoder": str(options.encoder)}} if options.encoder else {}
+    for label, encoder in ways.items():
+        if options.chosen_on:
+            chosen = load(f"benchmark_cold_start_{options.chosen_on}")[f"chosen_{label}"]["settings"]
+            figures[f"chosen_{label}"] = {"settings": chosen, "graph": options.chosen_on}
+        if f"chosen_{label}" not in figures:
+            keep(f"chosen_{label}", choose(options.name, questions.base, encoder))
+        if f"joint_{label}" not in figures:
+            keep(f"joint_{label}", joint(options.name, questions, figures[f"chosen_{label}"]["settings"] | encoder))
+    if options.maps:
+        one = base_model(options.name, questions.base, options.maps)
+        begun = time.process_time()
+        words = TfIdf.learn(questions.told[: questions.old])
+        keep("tfidf", maps(questions, one, words, time.process_time() - begun, options.ways))
         if options.encoder:
-            keep("encoder", maps(questions, one, SentenceEncoder(options.encoder), 0.0))
+            keep("encoder", maps(questions, one, Remembering(options.encoder), seconds, options.ways))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""How long a command takes that asks a small run one thing or trains one epoch, from its start to its end, beside ``import torch``.
+"""How long a command takes that asks a small run one thing or trains one epoch, from its start to its end, beside ``import torch``;
+and how long the first training takes on a machine that has compiled no kernel yet.
 
 python benchmarks/starting.py
 """
@@ -36,12 +37,14 @@ def commands(folder: Path) -> dict[str, list[str]]:
     }
 
 
-def measured(command: list[str]) -> tuple[float, float]:
+def measured(command: list[str], **environment: str) -> tuple[float, float]:
     """Return the seconds of wall time and of processor time that a command takes."""
     if NEW in command[-1]:
         shutil.rmtree(command[-1], ignore_errors=True)
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | environment
+    )
     _, status, used = os.wait4(process.pid, 0)
     assert status == 0, command
     return time.perf_counter() - started, used.ru_utime + used.ru_stime
@@ -54,6 +57,7 @@ def main() -> None:
         for command in measuring.values():  # compiles kernels, and keeps the calibration
             measured(command)
         rounds = [{name: measured(command) for name, command in measuring.items()} for _ in range(REPEATS)]
+        first = measured(measuring["train"], NUMBA_CACHE_DIR=str(Path(folder) / "kernels"))
     figures = {}
     for place, kind in enumerate(("wall", "processor")):
         least = {name: min(each[name][place] for each in rounds) for name in measuring}
@@ -62,6 +66,7 @@ def main() -> None:
             "import_torch_seconds": torch,
             "seconds": least,
             "ratio_to_import_torch": {name: seconds / torch for name, seconds in least.items()},
+            "seconds_of_the_first_training": first[place],
         }
     print(save("benchmark_starting", started, train=" ".join(TRAIN[:-1]), repeats=REPEATS, **figures).read_text())
 

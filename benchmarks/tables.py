@@ -10,6 +10,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from text_tables import TEXT_TABLES
+
 from transa.data.registry import DATASETS
 from transa.format1 import upgrade
 from transa.reproduction.paper import printed
@@ -271,67 +273,6 @@ def implications_table() -> str:
     return "\n".join(rows)
 
 
-def smoothness_table() -> str:
-    """Return what the terms of SSE add to the accuracy, or to the MRR, of each model."""
-    rows = ["| test, mean of three seeds | without types | `laplacian` | `lle` |", "|---|---|---|---|"]
-    titles = {"nell186": "NELL186, accuracy", "fb15k": "FB15K, MRR"}
-    labels = {"transe": "TransE", "se": "SE", "sme_linear": "SME linear", "transa": "TransA"}
-    for name, title in titles.items():
-        if not (ROOT / "results" / f"benchmark_smoothness_{name}.json").exists():
-            continue
-        found = read(f"benchmark_smoothness_{name}")
-        for model, label in labels.items():
-            if model not in found:
-                continue
-            part = found[model]
-            cells = [f"{sum(part['base']) / len(part['base']):.4f}"]
-            for kind in ("laplacian", "lle"):
-                test, gain = part[kind]["test"], part[kind]["gain"]
-                spread = f"{gain['least']:+.4f} to {gain['most']:+.4f}"
-                cells.append(f"{sum(test) / len(test):.4f} ({spread}; weight {part[kind]['weight']:g})")
-            rows.append(f"| {title}, {label} | {' | '.join(cells)} |")
-    return "\n".join(rows)
-
-
-def cold_start_table() -> str:
-    """Return the filtered MRR of triples with entities that nobody has seen."""
-    ways = {
-        ("frequency",): "by frequency",
-        ("tfidf", "plain"): "TF-IDF, plain map",
-        ("tfidf", "weighted"): "TF-IDF, weighted by the metrics",
-        ("tfidf", "trained"): "TF-IDF, map trained by the loss",
-        ("encoder", "plain"): "sentence encoder, plain map",
-        ("encoder", "weighted"): "sentence encoder, weighted by the metrics",
-        ("encoder", "trained"): "sentence encoder, map trained by the loss",
-        ("joint",): "`entity_texts`: sums of words",
-    }
-    names = {"wn18rr": "WN18RR", "fb15k-237": "FB15k-237"}
-    found = {
-        name: read(f"benchmark_cold_start_{name}")
-        for name in names
-        if (ROOT / "results" / f"benchmark_cold_start_{name}.json").exists()
-    }
-    rows = [f"| MRR / Hits@10 | {' | '.join(names[name] for name in found)} |", "|---|" + "---|" * len(found)]
-    for path, label in ways.items():
-        cells = []
-        for part in found.values():
-            for step in path:
-                part = part.get(step, {})
-            hits = f" / {part['hits@10']:.1%}" if "hits@10" in part else ""
-            cells.append(f"{part['mrr']:.3f}{hits}" if "mrr" in part else "not measured")
-        if set(cells) != {"not measured"}:
-            rows.append(f"| {label} | {' | '.join(cells)} |")
-    rows += ["", *(f"{names[name]}: {_held_out(part)}" for name, part in found.items())]
-    return "\n".join(rows)
-
-
-def _held_out(part: Any) -> str:
-    return (
-        f"{part['unseen']:,} of {part['entities']:,} entities unseen, {part['triples']:,} triples with them, "
-        f"of which {part['sampled']:,} were ranked."
-    )
-
-
 def serving_table() -> str:
     found = read("benchmark_serving")
     titles = {
@@ -444,9 +385,8 @@ if __name__ == "__main__":
     fill("docs/rules.md", "rules", rules_table())
     fill("docs/auditing.md", "auditing", auditing_table())
     fill("docs/auditing.md", "implications", implications_table())
-    fill("docs/text.md", "smoothness", smoothness_table())
-    fill("docs/text.md", "cold start", cold_start_table())
-
+    for name, table in TEXT_TABLES.items():
+        fill("docs/text.md", name, table())
     fill("docs/serving.md", "serving", serving_table())
     fill("docs/serving.md", "api", api_text())
     fill("docs/scale.md", "scale", scale_table())

@@ -51,7 +51,7 @@ JOINT: dict[str, Any] = {
     "label_smoothing": 0.1,
     "init_range": 0.02,
     "batch_size": 1024,
-    "epochs": 6,
+    "epochs": 3,
 }
 SUBSETS = {
     "model": ("model",),

@@ -1,6 +1,7 @@
 """What a search for settings is worth: `transa tune` beside the default recipe, on valid and, once, on test.
 
-python benchmarks/tuning.py --minutes 10 umls kinship
+python benchmarks/tuning.py umls kinship --minutes 10
+python benchmarks/tuning.py fb15k-237 --minutes 10 --epochs 12 --dim 128 --study studies (or its three steps one by one)
 """
 
 from __future__ import annotations
@@ -17,44 +18,50 @@ from record import load, save
 import transa
 from transa.estimators import estimator_for
 from transa.inference import Trained
-from transa.training import Options, Recipe
+from transa.training import Options, Recipe, load_recipe, recipe_from
+from transa.tuning.study import StudyFolder
 
 
-def trained(graph: transa.KnowledgeGraph, recipe: Recipe | None, options: Options) -> dict[str, Any]:
-    """Train by a recipe, or by the default, and return its figures."""
-    started = time.time()
+def trained(
+    graph: transa.KnowledgeGraph, recipe: Recipe | None, options: Options, size: dict[str, int]
+) -> dict[str, Any]:
+    """Train by a recipe, or by the default, and return its figures; `size` bounds it where a recipe in full takes too long."""
+    if size:
+        recipe = recipe or load_recipe("transa", None, graph.name)
+        recipe = recipe_from(recipe.model_dump() | size | {"validate_every": max(1, size["epochs"] // 4)})
+    started, used = time.time(), time.process_time()
     estimator = transa.TransA(options=options) if recipe is None else estimator_for(recipe, options)
     trainer = estimator.trainer(graph)
-    model = Trained(trainer.fit(), graph, trainer.recipe)
+    model = Trained(trainer.fit(print), graph, trainer.recipe)
+    seconds, used = time.time() - started, time.process_time() - used
     found = estimator._fitted(model).evaluate().summary()["both"]
     return {
         "valid_mrr_without_rules": trainer.best,
         "test_mrr": found["mrr"],
         "test_hits@10": found["hits@10"],
         "with_rules": trainer.recipe.with_rules,
-        "seconds": time.time() - started,
+        "seconds": seconds,
+        "processor_seconds": used,
         "recipe": trainer.recipe.model_dump(exclude_defaults=True),
     }
 
 
-def compared(name: str, minutes: float, threads: int) -> dict[str, Any]:
-    graph, options = transa.load(name), Options(threads=threads)
-    default = trained(graph, None, options)
-    with tempfile.TemporaryDirectory() as folder:
-        tuned = transa.tune(graph, minutes=minutes, folder=Path(folder) / "study", options=options, callback=print)
+def searched(graph: transa.KnowledgeGraph, minutes: float, folder: Path, options: Options) -> dict[str, Any]:
+    used = time.process_time()
+    resume = folder.exists()
+    tuned = transa.tune(graph, minutes=minutes, folder=folder, resume=resume, options=options, callback=print)
     assert tuned.default is not None
     return {
-        "default": default,
-        "tuned": trained(graph, tuned.recipe, options),
-        "search": {
-            "minutes": minutes,
-            "threads": threads,
-            "trials": dict(Counter(each.state for each in tuned.attempts)),
-            "valid_mrr_of_the_first_trial": tuned.default.score,
-            "valid_mrr_of_the_best": tuned.best.score,
-            "best_way": tuned.best.way,
-            "importance": tuned.importance,
-        },
+        "minutes": minutes,
+        "resumed": resume,
+        "processor_seconds": time.process_time() - used,
+        "threads": options.threads,
+        "short_vectors": StudyFolder(folder).beginning().short,
+        "trials": dict(Counter(each.state for each in tuned.attempts)),
+        "valid_mrr_of_the_first_trial": tuned.default.score,
+        "valid_mrr_of_the_best": tuned.best.score,
+        "best_way": tuned.best.way,
+        "importance": tuned.importance,
     }
 
 
@@ -62,13 +69,28 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("datasets", nargs="+")
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--epochs", type=int, help="of both trainings; by default those of the recipes")
+    parser.add_argument("--dim", type=int, help="likewise")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--study", type=Path, help="keeps the search, so that the steps can be taken one by one")
+    parser.add_argument("--steps", nargs="+", default=["default", "search", "tuned"])
     given = parser.parse_args()
     started = time.time()
+    options = Options(threads=given.threads)
+    size = {name: value for name in ("epochs", "dim") if (value := getattr(given, name))}
     figures = load("benchmark_tuning").get("datasets", {})
-    for name in given.datasets:
-        figures[name] = compared(name, given.minutes, given.threads)
-        print(save("benchmark_tuning", started, datasets=figures).read_text())
+    with tempfile.TemporaryDirectory() as temporary:
+        for name in given.datasets:
+            graph, folder = transa.load(name), (given.study or Path(temporary)) / name
+            found = figures.setdefault(name, {})
+            if "default" in given.steps:
+                found["default"] = trained(graph, None, options, size)
+            if "search" in given.steps:
+                found["search"] = searched(graph, given.minutes, folder, options)
+            if "tuned" in given.steps:
+                best = StudyFolder(folder).tuned().recipe
+                found["tuned"] = trained(graph, best, options, size)
+            print(save("benchmark_tuning", started, datasets=figures).read_text())
 
 
 if __name__ == "__main__":

@@ -71,17 +71,12 @@ def _version(package: str) -> str | None:
 
 def _kernels() -> dict[str, Any]:
     """Return where compiled kernels are kept, and whether those of the default model are there."""
+    from transa.kernels import softmax
     from transa.kernels.cache import KernelCache, is_kept
-    from transa.kernels.scores import RowScore, find_score
-    from transa.kernels.training import compiled_phases
-    from transa.training import load_recipe
 
-    kernel = load_recipe("transa", None, "umls").build_model(0, 0).kernel()
-    found = None if kernel is None else find_score(kernel.score)
-    phase = compiled_phases(found)[0] if isinstance(found, RowScore) else None
-    cache = getattr(phase, "_cache", None)
+    cache = getattr(softmax._score, "_cache", None)
     folder = str(cache.index.parent) if isinstance(cache, KernelCache) else None
-    return {"folder": folder, "compiled": phase is not None and is_kept(phase)}
+    return {"folder": folder, "compiled": is_kept(softmax._score)}
 
 
 def _speed() -> dict[str, Any]:

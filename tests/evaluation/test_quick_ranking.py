@@ -43,9 +43,17 @@ def test_many_questions_are_left_to_the_kernels(monkeypatch: pytest.MonkeyPatch)
     model, queries = asked("transe-l1", "tail", FEW + 10)
     assert len(queries) > FEW
     seen = []
+    monkeypatch.setattr(ranking, "SMALL", model.num_entities * model.dim)
     monkeypatch.setattr(ranking, "has_compiled_ranking", lambda model: seen.append(model) or False)
     QuickRanker(model).best(queries, 3)
     assert seen == [model]
+
+
+def test_the_smaller_a_model_the_more_questions_are_few() -> None:
+    model, queries = asked("transe-l1", "tail", FEW + 10)
+    most = FEW * ranking.SMALL // (model.num_entities * model.dim)
+    assert most > len(queries)
+    assert ranking.are_few(most, model) and not ranking.are_few(most + 1, model)
 
 
 def test_a_large_model_is_left_to_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

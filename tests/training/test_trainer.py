@@ -16,6 +16,7 @@ import transa
 from tests.training.helpers import same_bits
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
+from transa.evaluation import link_prediction, ranking
 from transa.training import Options, Progress, RunFolder, Trainer, TrainingError, load_recipe, recipe_from
 
 UMLS = transa.load("umls")
@@ -46,6 +47,20 @@ def test_a_run_folder_holds_all_that_is_needed(tmp_path: Path) -> None:
     assert [row["validation"] is not None for row in epochs] == [False, True] * 3
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["epochs"] == 6
     assert run.config()["source"] == "umls"
+
+
+def test_a_small_validation_needs_no_ranking_kernel_and_has_the_same_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    def loaded(*_: object) -> bool:
+        raise AssertionError("kernels were asked for")
+
+    trainer = Trainer(UMLS, small(validate_every=6))
+    with monkeypatch.context() as patch:
+        patch.setattr(ranking, "has_compiled_ranking", loaded)
+        trainer.fit()
+    validation = trainer.validation
+    assert validation is not None and validation.known is not None
+    by_kernels = link_prediction(trainer.model, validation.triples, validation.known)
+    assert trainer.best == by_kernels.summary()["both"]["mrr"]
 
 
 @pytest.mark.slow

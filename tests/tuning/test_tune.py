@@ -8,14 +8,15 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import transa
 from transa.errors import InputError
-from transa.training import Trainer, load_recipe, recipe_from
-from transa.tuning import Attempt
+from transa.training import Recipe, Trainer, load_recipe, recipe_from
+from transa.tuning import Attempt, trials
 from transa.tuning.study import StudyFolder, as_toml
 
 pytest.importorskip("optuna")
@@ -54,6 +55,48 @@ def test_a_search_without_time_for_all_epochs_shortens_its_trials() -> None:
     tuned = transa.tune(NATIONS, "transe", given, minutes=0.02)
     assert 0 < (tuned.best.epochs or 0) < 100_000
     assert tuned.recipe.epochs == 100_000
+
+
+def test_where_few_epochs_fit_trials_have_short_vectors_and_the_recipe_long_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained: list[Recipe] = []
+
+    class Seen(Trainer):
+        def __init__(self, graph: transa.KnowledgeGraph, recipe: Recipe, *others: Any) -> None:
+            super().__init__(graph, recipe, *others)
+            trained.append(recipe)
+
+    monkeypatch.setattr(trials, "Trainer", Seen)
+    monkeypatch.setattr(trials, "TRIAL_DIM", 4)
+    monkeypatch.setattr(trials, "affordable", lambda *_: 3)
+    tuned = transa.tune(NATIONS, "transe", {"validate_sample": 50}, trials=3, folder=tmp_path / "study")
+    usual = load_recipe("transe", None, "nations")
+    assert usual.dim > 4
+    assert [(recipe.dim, recipe.epochs) for recipe in trained] == [(4, 3)] * 3
+    assert (tuned.recipe.dim, tuned.recipe.epochs) == (usual.dim, usual.epochs)
+    assert not any({"dim", "epochs"} & each.settings.keys() for each in tuned.attempts)
+    assert tuned.attempts[1].settings != tuned.attempts[0].settings
+    assert StudyFolder(tmp_path / "study").beginning().short
+
+
+def test_an_epoch_is_timed_on_a_part_of_a_large_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = load_recipe("transe", None, "nations", SMALL)
+    monkeypatch.setattr(trials, "TIMED", 400)
+    sizes: list[int] = []
+
+    class Timed:
+        def __init__(self, graph: transa.KnowledgeGraph, *_: object) -> None:
+            sizes.append(len(graph.train))
+
+        def fit(self, told: Any) -> None:
+            for seconds in (7.0, 7.5):  # the first epoch compiles
+                told(SimpleNamespace(seconds=seconds))
+
+    monkeypatch.setattr(trials, "Trainer", Timed)
+    epochs = trials.affordable(NATIONS, recipe, transa.Options(), 10.0)
+    assert 300 < sizes[0] <= 400
+    assert epochs == int(10.0 / (0.5 * len(NATIONS.train) / sizes[0]))
 
 
 @pytest.mark.slow

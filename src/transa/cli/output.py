@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from transa.inference.rows import Skipped
     from transa.models import Model
     from transa.table import Table as Result
+    from transa.training import Trainer
 
 #: How many rows that were left out are shown.
 SKIPPED = 10
@@ -87,6 +88,18 @@ def note_compiling_rules() -> None:
     from transa.kernels.cache import are_rules_compiled
 
     if not are_rules_compiled():
+        note(COMPILING)
+
+
+def note_compiling_training(trainer: Trainer) -> None:
+    """Say that the kernels which train are being compiled, if they are used for the first time on this machine."""
+    if trainer.recipe.negatives != "all":
+        note_compiling("gradient_phase", trainer.trained)
+        return
+    from transa.kernels import softmax
+    from transa.kernels.cache import is_kept
+
+    if trainer.engine.name.startswith("numba") and not is_kept(softmax._score):
         note(COMPILING)
 
 

@@ -22,7 +22,7 @@ from transa.cli.options import (
     Threads,
     add_command,
 )
-from transa.cli.output import emit_json, note, note_compiling, note_compiling_rules, table
+from transa.cli.output import emit_json, note, note_compiling, note_compiling_rules, note_compiling_training, table
 from transa.cli.serve import Listening, start
 from transa.cli.sharing import SharedTraining
 from transa.readable import counted, one_line
@@ -172,8 +172,7 @@ def _train(
     trainer = Trainer(graph, recipe, options, folder, source)
     size = f"{trainer.model!r}, {trainer.model.parameters:,} parameters"
     note(f"{size}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
-    if recipe.negatives != "all":  # the softmax has kernels of its own, which compile in seconds
-        note_compiling("gradient_phase", trainer.trained)
+    note_compiling_training(trainer)
     if recipe.with_rules or not trainer.model.has_vectors:
         note("rules are mined from train: seconds on a small graph, minutes on a dense one")
         note_compiling_rules()
@@ -245,7 +244,7 @@ def _demonstrate(out: Path, as_json: bool) -> None:
     folder.discard()
     trainer = Trainer(graph, recipe, folder=folder, source="umls")
     note(f"{trainer.model!r}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
-    note_compiling("gradient_phase", trainer.trained)
+    note_compiling_training(trainer)
     trainer.fit(LiveView())
     model = load_model(folder)
     scores = model.evaluate().summary()

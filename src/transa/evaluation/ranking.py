@@ -15,10 +15,11 @@ from transa.errors import InputError
 from transa.evaluation.queries import BestAnswers, Callback, Queries, RankCounts
 from transa.evaluation.reordering import ReorderingRanker
 from transa.evaluation.torch_ranking import TorchRanker
+from transa.evaluation.type_ranking import TypeRanker
 from transa.kernels.codes import DIAGONAL, SQUARED_L2
 from transa.models import Model, Rows
 from transa.models.loop_prior import barred_answers
-from transa.models.tables import EVIDENCE, ROLES, WORDS
+from transa.models.tables import EVIDENCE, PENALTY, ROLES, WORDS
 
 if TYPE_CHECKING:
     from transa.evaluation.compiled_ranking import CompiledRanker
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 #: Parameters up to here give scores that no precision overflows; beyond, every score is looked at.
 LARGEST = 1e9
-#: How many queries are few, and how many numbers the vectors of a small model hold.
-FEW, SMALL = 16, 1 << 18
+#: How many numbers the vectors of a small model hold, and how many queries to the largest of these are few; the smaller, the more.
+SMALL, FEW = 1 << 18, 16
 
 
 class Ranker:
@@ -64,7 +65,7 @@ class Ranker:
 
         `callback` is called now and then with the number of targets that have been done since.
         """
-        asked = self._asked(queries)
+        asked = as_asked(self.model, queries)
         return self._ranker_for(queries).count(asked, self._barred(queries), callback)
 
     def best(self, queries: Queries, number: int, *, leave_out_known: bool = False) -> BestAnswers:
@@ -72,7 +73,7 @@ class Ranker:
 
         Of equal scores the lowest id comes first. Where there are not as many, ids are -1 and scores infinite.
         """
-        asked = self._asked(queries)
+        asked = as_asked(self.model, queries)
         return self._ranker_for(queries).best(asked, self._barred(queries), number, leave_out_known)
 
     def _ranker_for(self, queries: Queries) -> AnyRanker:
@@ -80,11 +81,13 @@ class Ranker:
 
     @cached_property
     def _ranker(self) -> AnyRanker:
-        """The compiled ranker if it can rank by the model, otherwise torch's; one for rules, or for both stages of a model with two."""
+        """The compiled ranker if it can rank by the model, otherwise torch's; one for rules, types, or two stages."""
         if self.model.evidence is not None:
             from transa.evaluation.rule_ranking import RuleRanker
 
             return RuleRanker(self.model, self._chunk)
+        if self.model.penalty is not None:
+            return TypeRanker(self.model, self._chunk)
         stage = self.model.first_stage()
         if stage is not None:
             return ReorderingRanker(self.model, Ranker(stage, self._chunk)._ranker)
@@ -93,12 +96,6 @@ class Ranker:
         from transa.evaluation.compiled_ranking import CompiledRanker  # loads the compiler, which takes a while
 
         return CompiledRanker(self.model, self._chunk)
-
-    def _asked(self, queries: Queries) -> Queries:
-        """Return questions about heads as a directional model answers them: about tails, of the inverse relations."""
-        if not self.model.directional or queries.side == "tail":
-            return queries
-        return replace(queries, side="tail", relations=queries.relations + self.model.graph_relations)
 
     def _barred(self, queries: Queries) -> npt.NDArray[np.int64]:
         if not self.has_prior:
@@ -109,11 +106,11 @@ class Ranker:
 class QuickRanker(Ranker):
     """A ranker that answers a few questions to a small model by torch, in double precision like the kernels.
 
-    That takes less time than it takes to load the kernels.
+    That takes less time than it takes to load the kernels, and far less than to compile them.
     """
 
     def _ranker_for(self, queries: Queries) -> AnyRanker:
-        kernels = self._may_compile and self.model.kernel() is not None and self.model.evidence is None
+        kernels = self._may_compile and self.model.kernel() is not None and not self.model.has_company
         return self._in_double if kernels and are_few(len(queries), self.model) else self._ranker
 
     @cached_property
@@ -121,9 +118,17 @@ class QuickRanker(Ranker):
         return TorchRanker(_in_double(self.model), self._chunk)
 
 
+def as_asked(model: Model, queries: Queries) -> Queries:
+    """Return questions about heads as a directional model answers them: about tails, of the inverse relations."""
+    if not model.directional or queries.side == "tail":
+        return queries
+    return replace(queries, side="tail", relations=queries.relations + model.graph_relations)
+
+
 def are_few(queries: int, model: Model) -> bool:
     """Tell whether these are few questions to a small model."""
-    return queries <= FEW and model.num_entities * model.dim <= SMALL and model.parameters <= 10 * SMALL
+    size = model.num_entities * model.dim
+    return queries * size <= FEW * SMALL and size <= SMALL and model.parameters <= 10 * SMALL
 
 
 def _in_double(model: Model) -> Model:
@@ -137,7 +142,7 @@ def _in_double(model: Model) -> Model:
 def has_compiled_ranking(model: Model) -> bool:
     """Tell whether the compiled kernels know the score of a model; torch ranks the others."""
     kernel = model.kernel()
-    if kernel is None:
+    if kernel is None or model.penalty is not None:
         return False
     from transa.kernels.scores import find_score
 
@@ -157,7 +162,7 @@ def largest_parameter(model: Model) -> float:
     """
     largest = 0.0
     for name, table in model.tensors().items():
-        if table.numel() and not name.startswith((EVIDENCE, WORDS)):
+        if table.numel() and not name.startswith((EVIDENCE, PENALTY, WORDS)):
             reach = max(-float(table.min()), float(table.max()))
             if not math.isfinite(reach):
                 raise InputError(f"the model's table {name} holds NaN or infinity")

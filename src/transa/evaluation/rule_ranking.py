@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from transa.evaluation.queries import BestAnswers, Callback, Queries, RankCounts
-from transa.evaluation.torch_ranking import TorchRanker
+from transa.evaluation.type_ranking import TypeRanker
 from transa.kernels.rule_answers import Answers, count_answers
-from transa.models import Model, Rows
+from transa.models import Model
 
 #: Questions that rules answer at a time.
 PART = 256
 
 
-class RuleRanker(TorchRanker):
+class RuleRanker(TypeRanker):
     """Ranks by rules; see `transa.evaluation.ranking.Ranker`.
 
     Without a model's own score, a question costs what its rules touch: all other entities share the last place.
@@ -67,13 +66,6 @@ class RuleRanker(TorchRanker):
             end = min(begin + PART, len(queries))
             yield begin, end, self.evidence.answers(queries.fixed[begin:end], self._steps(queries, begin, end))
 
-    def _steps(self, queries: Queries, begin: int, end: int) -> npt.NDArray[np.int64]:
-        """Return the steps that lead from what is given to what is asked for."""
-        relations = queries.relations[
-            begin:end
-        ]  # of a directional model, those of questions about heads are steps already
-        return relations + (self.evidence.num_relations if queries.side == "head" else 0)
-
     def _scores_of(self, queries: Queries, begin: int, end: int) -> torch.Tensor:
         """Return the scores of some queries by the model and by rules, of shape (queries, entities), in double precision."""
         own = self._own_scores(queries, begin, end)
@@ -85,24 +77,6 @@ class RuleRanker(TorchRanker):
         said = weight[row] * found.evidence
         own[torch.from_numpy(row), torch.from_numpy(found.entities.astype(np.int64))] -= torch.from_numpy(said)
         return own
-
-    def _own_scores(self, queries: Queries, begin: int, end: int) -> torch.Tensor:
-        """Return the model's own scores, in double precision: by matrix products where it is linear in a candidate's squares."""
-        if not self.model.linear:
-            return super()._scores_of(queries, begin, end).double().cpu()
-        given, relation = (
-            Rows({name: table.double() for name, table in self.model.gather(role, torch.from_numpy(ids)).items()})
-            for role, ids in (("entity", queries.fixed[begin:end]), ("relation", queries.relations[begin:end]))
-        )
-        at_head = torch.full((end - begin,), queries.side == "head")
-        with torch.no_grad():
-            scores = -self.model.linear_scores(given, relation, self._in_double, at_head)
-        return scores - given.bias[:, None] if "bias" in given else scores
-
-    @cached_property
-    def _in_double(self) -> Rows:
-        """The parameters of all entities."""
-        return Rows({name: table.double().cpu() for name, table in self.model.entity.items()})
 
 
 def best_of(

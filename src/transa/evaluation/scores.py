@@ -10,7 +10,7 @@ from transa.choices import Side
 from transa.data.graph import KnowledgeGraph, Triples
 from transa.errors import InputError
 from transa.models import Model
-from transa.models.with_rules import scores_as_answers
+from transa.models.company import scores_as_answers
 
 #: Triples that are scored at a time.
 CHUNK = 8192
@@ -37,7 +37,7 @@ def finite_scores(model: Model, triples: Triples, *, one_way: bool = False) -> n
 
 def answer_scores(model: Model, triples: Triples, side: Side) -> npt.NDArray[np.float64]:
     """Return the score of each triple as an answer to the question about one side, as a ranker has it."""
-    if model.evidence is not None:
+    if model.has_company:
         return scores_as_answers(model, torch.from_numpy(triples.astype(np.int64)), side).numpy()
     asked = model.inverted(triples) if model.directional and side == "head" else triples
     return finite_scores(model, asked, one_way=model.directional)

@@ -25,6 +25,7 @@ from transa.inference.rows import Skipped, understood
 from transa.inference.texts import NewTexts, place_by_texts, with_texts
 from transa.inference.trained import EXTENSION, Trained
 from transa.models import Model
+from transa.models.type_penalty import TypePenalty
 from transa.training import Listener, Options, Recipe, RunFolder, Trainer
 from transa.training.engine import training_graph
 
@@ -141,6 +142,8 @@ def extend(
         losses = settle(model, whole, mine, old, recipe, steps, seed)
     if trained.model.evidence is not None:
         model.evidence = trained.model.evidence.extended(added, model.num_entities)
+    if trained.model.penalty is not None:
+        model.penalty = TypePenalty.of(graph).weighed(trained.model.penalty.weights)
     if refine:
         model = _refine(trained, model, graph, recipe, refine, options, folder, callback)
     elif folder is not None:

@@ -25,12 +25,12 @@ BATCH = 4096
 
 
 def grown_model(model: Model, graph: KnowledgeGraph, added: Triples, old: int) -> Model:
-    """Return a copy of the model's tables, without rules, with rows for new entities, placed where their triples expect them.
+    """Return a copy of the model's tables, without company, with rows for new entities, placed where their triples expect them.
 
     The graph and the triples are those of training: of a directional model, with all inverses.
     """
     grown = copy(model)
-    grown.evidence = None
+    grown.evidence = grown.penalty = None
     grown.num_entities = len(graph.entities)
     more = grown.num_entities - old
     for role in ("relation", "shared"):

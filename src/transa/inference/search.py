@@ -90,10 +90,10 @@ def best_in_range(
     """Return what `best` returns for questions of one relation, only with entities that stand on that side of it in train.
 
     No other entity is scored, so this is fast where the relation has few. A few questions are put to all entities, which takes less
-    time than to make another ranker; a model that ranks in two stages or by rules knows entities only by their ids among all.
+    time than to make another ranker; a model that ranks in two stages, by rules or types knows entities only by their ids among all.
     """
     few = len(fixed) * trained.model.num_entities <= FEW
-    if few or trained.model.reranked or trained.model.evidence is not None:
+    if few or trained.model.reranked or trained.model.has_company:
         outside = outside_of(trained, side, relation)
         every = [np.union1d(outside, ids) for ids in left_out]
         return best(trained.ranker, side, fixed, np.full(len(fixed), relation), number, every)

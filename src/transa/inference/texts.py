@@ -108,11 +108,12 @@ def place_by_texts(
     if not chosen.any():
         raise InputError("texts: the model was trained on all of these entities; there is nothing to place")
     if trained.recipe is not None and trained.recipe.entity_texts and trained.model.words is not None:
-        if texts.vectors is not None or texts.encoder is not None:
+        learned, folder = trained.model.words, texts.encoder or trained.recipe.text_encoder
+        if texts.vectors is not None or (texts.encoder is not None and learned.encoded is None):
             raise InputError("texts: the model has learned its own words; it takes no encoder and no vectors")
-        learned = trained.model.words
         told = entity_texts(graph.entities.take(ids[chosen]))
-        _put(model, ids[chosen], learned.rows.place(learned.words.encode(told)))
+        encoder = SentenceEncoder(folder) if folder is not None and learned.encoded is not None else None
+        _put(model, ids[chosen], learned.place(told, encoder))
         return ids[chosen], learned
     words: TfIdf | None = None
     if texts.vectors is not None:
@@ -120,12 +121,12 @@ def place_by_texts(
         known, placed = every[:old], every[old:]
     else:
         told = entity_texts(graph.entities)
-        encoder: TextEncoder
+        reader: TextEncoder
         if texts.encoder is None:
-            encoder = words = TfIdf.learn([told[each] for each in np.flatnonzero(trained.seen[0]).tolist()])
+            reader = words = TfIdf.learn([told[each] for each in np.flatnonzero(trained.seen[0]).tolist()])
         else:
-            encoder = SentenceEncoder(texts.encoder)
-        known, placed = encoder.encode(told[:old]), encoder.encode([told[each] for each in ids.tolist()])
+            reader = SentenceEncoder(texts.encoder)
+        known, placed = reader.encode(told[:old]), reader.encode([told[each] for each in ids.tolist()])
     found = learn_text_map(trained, known, weighted=texts.weighted, seed=seed)
     _put(model, ids[chosen], found.place(placed[chosen]))
     return ids[chosen], None if words is None else WordMap(words, found)
@@ -198,6 +199,7 @@ def _leads(
     more = copy(model)
     first, size = model.num_entities, len(rows.vector)
     more.num_entities = first + size
+    more.evidence = more.penalty = None  # words change neither
     more.entity = Rows({name: torch.cat([table, rows[name].to(table)]) for name, table in model.entity.items()})
     ends = np.concatenate([triple[0, [2 - place]], others])
     triples = np.tile(triple, (size * len(ends), 1))

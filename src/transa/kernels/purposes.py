@@ -26,3 +26,7 @@ FALSE_TRIPLES: Final = 8
 DROPOUT: Final = 9
 #: Negatives of training on paths: entities, relations, and which paths.
 PATHS: Final = 10
+#: Pairs of words that stand together, and words that do not (skip-gram).
+SKIP_GRAM: Final = 11
+#: Which entities of a batch are placed by their texts alone.
+TEXTS_ALONE: Final = 12

@@ -225,10 +225,10 @@ class Model(Tables):
 
     def score_triples(self, triples: Tensor) -> Tensor:
         """Return the score of each row of (head, relation, tail) ids; of a directional model, the mean of both directions."""
-        if self.evidence is not None:
-            from transa.models.with_rules import scores_with_rules
+        if self.has_company:
+            from transa.models.company import scores_in_company
 
-            return scores_with_rules(self, triples)
+            return scores_in_company(self, triples)
         if not self.directional:
             return self.score_rows(triples)
         return (self.score_rows(triples) + self.score_rows(self.inverted(triples))) / 2

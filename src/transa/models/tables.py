@@ -11,14 +11,15 @@ from transa.errors import InputError
 
 if TYPE_CHECKING:
     from transa.models.text_map import WordMap
+    from transa.models.type_penalty import TypePenalty
     from transa.rules import Evidence
 
 #: What a model has parameters for: each entity, each relation, all together.
 ROLES = ("entity", "relation", "shared")
 #: The full name of `Model.loop_free` among the tables.
 LOOP_FREE = "relation.loop_free"
-#: What the names of the arrays of `Model.evidence`, and of the tensors of `Model.words`, begin with among the tables.
-EVIDENCE, WORDS = "evidence.", "words."
+#: What the names of what `Model.evidence`, `Model.penalty` and `Model.words` keep begin with among the tables.
+EVIDENCE, PENALTY, WORDS = "evidence.", "penalty.", "words."
 
 
 class Rows(dict[str, Tensor]):
@@ -51,6 +52,8 @@ class Tables:
         Whether an entity is no answer to itself, for each relation of the graph (`transa.models.loop_prior`); None without this prior.
     evidence
         The rules that count beside the score, or instead of one; None without rules.
+    penalty
+        What answers whose types do not fit a relation cost; None without this penalty.
     words
         Where the words of texts put entities; None if no text did.
     """
@@ -70,6 +73,7 @@ class Tables:
         self.shared: Rows = Rows()
         self.loop_free: Tensor | None = None
         self.evidence: Evidence | None = None
+        self.penalty: TypePenalty | None = None
         self.words: WordMap | None = None
 
     def entity_tables(self) -> dict[str, tuple[int, ...]]:
@@ -121,6 +125,8 @@ class Tables:
             tables[LOOP_FREE] = self.loop_free
         if self.evidence is not None:
             tables |= {EVIDENCE + name: torch.from_numpy(array) for name, array in self.evidence.arrays().items()}
+        if self.penalty is not None:
+            tables |= {PENALTY + name: table for name, table in self.penalty.tensors().items()}
         if self.words is not None:
             tables |= {WORDS + name: table for name, table in self.words.tensors().items()}
         return tables
@@ -154,6 +160,11 @@ class Tables:
             from transa.rules import Evidence  # loads the compiler, which takes a while
 
             self.evidence = Evidence.of_arrays(arrays, self.num_entities, self.graph_relations)
+        penalty = {name.removeprefix(PENALTY): table for name, table in tensors.items() if name.startswith(PENALTY)}
+        if penalty:
+            from transa.models.type_penalty import TypePenalty
+
+            self.penalty = TypePenalty.of_tensors(penalty, self.num_entities, self.graph_relations)
         words = {name.removeprefix(WORDS): table for name, table in tensors.items() if name.startswith(WORDS)}
         if words:
             from transa.models.text_map import WordMap
@@ -169,6 +180,11 @@ class Tables:
                 rows[name] = rows[name].to(device)
         self.loop_free = None if self.loop_free is None else self.loop_free.to(device)
         return self
+
+    @property
+    def has_company(self) -> bool:
+        """Whether rules or a type penalty count beside the score."""
+        return self.evidence is not None or self.penalty is not None
 
     @property
     def device(self) -> torch.device:

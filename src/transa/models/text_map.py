@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from transa.data.text_vectors import TfIdf
+from transa.data.text_vectors import TextEncoder, TfIdf
 from transa.errors import InputError
 from transa.models.tables import Rows, Tables
 
@@ -59,10 +59,20 @@ class WordMap:
         The words and how rare they are.
     rows
         What leads from the vectors of words to tables.
+    encoded
+        What the vectors of a sentence encoder are multiplied with before they are added to those of words; None without an encoder.
     """
 
     words: TfIdf
     rows: TextMap
+    encoded: Tensor | None = None
+
+    def place(self, texts: Sequence[str], encoder: TextEncoder | None = None) -> Rows:
+        """Return the rows of entities with such texts. The encoder is that of training, if there was one."""
+        found = torch.from_numpy(self.words.encode(texts)).to(self.rows.matrix)
+        if self.encoded is not None and encoder is not None:
+            found += torch.from_numpy(encoder.encode(texts)).to(found) @ self.encoded
+        return self.rows.place(found)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return everything as tensors, which are saved with the model."""
@@ -72,6 +82,7 @@ class WordMap:
             "directions": torch.from_numpy(self.words.directions),
             "matrix": self.rows.matrix,
             "unit": torch.tensor(self.rows.unit),
+            **({} if self.encoded is None else {"encoded": self.encoded}),
         }
 
     @classmethod
@@ -83,11 +94,13 @@ class WordMap:
             shapes = {name: tuple(table.shape[1:]) for name, table in model.entity.items()}
             rows = TextMap(tensors["matrix"], shapes, bool(tensors["unit"]))
             sizes = len(words), known.directions.shape[1] + 1, sum(int(np.prod(shape)) for shape in shapes.values())
-            if (len(known.rarity), *rows.matrix.shape) != sizes or len(known.directions) != len(words):
+            encoded = tensors.get("encoded")
+            wide = encoded is None or (encoded.ndim == 2 and encoded.shape[1] == known.directions.shape[1])
+            if (len(known.rarity), *rows.matrix.shape) != sizes or len(known.directions) != len(words) or not wide:
                 raise InputError("the words do not fit the model")
         except (KeyError, UnicodeDecodeError, ValueError, IndexError, TypeError) as error:
             raise InputError(f"weights: the words cannot be read ({error})") from None
-        return cls(known, rows)
+        return cls(known, rows, encoded)
 
 
 def with_one(texts: npt.NDArray[np.float32] | Tensor) -> Tensor:

@@ -105,4 +105,9 @@ FIRST: dict[str, Any] = {
     "smoothness_weight": 0.1,
     "smoothness_neighbours": 5,
     "shrink_to": "prior",
+    "type_penalty": False,
+    "text_encoder": None,
+    "own_vectors": False,
+    "skip_gram": 0.0,
+    "text_corpus": None,
 }

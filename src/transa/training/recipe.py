@@ -89,6 +89,23 @@ class Recipe(BaseModel):
         description="Place entities by the words of their names and descriptions: words have vectors of their own, which are trained "
         "with the relations, and an entity is the sum of its words, weighted by rarity and scaled to length 1 (negatives 'all').",
     )
+    text_encoder: str | None = Field(
+        None,
+        description="The folder of a sentence encoder, whose vectors of texts count beside their words (entity_texts).",
+    )
+    own_vectors: bool = Field(
+        False,
+        description="Whether entities have vectors of their own beside their texts. In training, half of the entities of a batch do "
+        "without, so that texts can stand alone (entity_texts).",
+    )
+    skip_gram: NotNegative = Field(
+        0.0,
+        description="Weight of a skip-gram: words that stand together in texts come together; 0: none (entity_texts).",
+    )
+    text_corpus: str | None = Field(
+        None,
+        description="A file with a further text on each line, for words and the skip-gram (entity_texts, skip_gram).",
+    )
     init_range: Positive | None = Field(
         None, description="Vectors start uniform in [-init_range, init_range]; by default 6 / sqrt(dim)."
     )
@@ -230,6 +247,12 @@ class Recipe(BaseModel):
         description="Train by gradient, by alternating least squares (rescal), or by mining rules (rules).",
     )
 
+    # ------------------------------------------------------------------ types
+    type_penalty: bool = Field(
+        False,
+        description="After training, learn on valid by how much answers score worse whose types do not fit the relation.",
+    )
+
     # ------------------------------------------------------------------ rules
     with_rules: bool = Field(
         False,
@@ -361,6 +384,11 @@ class Recipe(BaseModel):
             raise ValueError(
                 f"entity_texts: the score of {self.model} is not linear in a candidate; expected transe or transa"
             )
+        for field in ("text_encoder", "own_vectors", "skip_gram"):
+            if getattr(self, field) and not self.entity_texts:
+                raise ValueError(f"{field}: expected entity_texts")
+        if self.text_corpus and not self.skip_gram:
+            raise ValueError("text_corpus: expected a skip_gram above 0, which trains the words of the corpus")
         if self.smoothness != "none" and self.entity_texts:
             raise ValueError("smoothness: entity_texts leaves no vectors to smooth")
         if self.smoothness != "none" and (not MODELS[self.model].has_vectors or self.solver != "gradient"):
@@ -369,6 +397,8 @@ class Recipe(BaseModel):
             raise ValueError(f"with_rules: {self.model} has nothing but rules")
         if self.with_rules and MODELS[self.model].by_paths:
             raise ValueError(f"with_rules: {self.model} ranks in two stages, which rules do not join")
+        if self.type_penalty and (MODELS[self.model].by_paths or not MODELS[self.model].has_vectors):
+            raise ValueError(f"type_penalty: does not go with {self.model}, which ranks in a way of its own")
         if self.patience and not self.validate_every:
             raise ValueError("patience: early stopping needs validate_every above 0")
         return self

@@ -37,6 +37,10 @@ class Settings(TypedDict, total=False):
     inverse_paths: bool
     own_paths: bool
     entity_texts: bool
+    text_encoder: str | None
+    own_vectors: bool
+    skip_gram: float
+    text_corpus: str | None
     init_range: float | None
     precision: Literal["float32", "float64"]
     loop_limit: float
@@ -80,6 +84,8 @@ class Settings(TypedDict, total=False):
     warm_epochs: int
     warm_learning_rate: float | None
     solver: Literal["gradient", "als", "mining"]
+    # types
+    type_penalty: bool
     # rules
     with_rules: bool
     rule_length: int

@@ -286,6 +286,10 @@ class Trainer(Ending):
         update_metric(self.model, self.engine.epoch_batches, self.recipe, number, self.groups)
 
     def _join(self) -> None:
+        if self.recipe.type_penalty:
+            from transa.training.type_penalty import learned_penalty
+
+            self.model.penalty = learned_penalty(self.model, self.graph, self.recipe)
         if self.recipe.with_rules:
             from transa.training.with_rules import joined
 

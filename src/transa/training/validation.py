@@ -12,7 +12,7 @@ from transa.data import KnowledgeGraph, KnownFacts
 from transa.data.graph import Labels, Triples
 from transa.errors import InputError
 from transa.evaluation import accuracy, link_prediction
-from transa.evaluation.ranking import Ranker
+from transa.evaluation.ranking import QuickRanker, Ranker
 from transa.models import Model
 from transa.training.recipe import Recipe
 
@@ -63,4 +63,5 @@ class Validation:
             assert isinstance(model, Model)  # noqa: S101
             return accuracy(model, self.triples, self.labels, self.decided_by)
         assert self.known is not None  # noqa: S101
-        return link_prediction(model, self.triples, self.known).summary()["both"]["mrr"]
+        ranker = QuickRanker(model) if isinstance(model, Model) else model
+        return link_prediction(ranker, self.triples, self.known).summary()["both"]["mrr"]

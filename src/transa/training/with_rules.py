@@ -21,7 +21,7 @@ from transa.data.graph import Triples
 from transa.errors import InputError
 from transa.evaluation.queries import SIDES, Queries, Side
 from transa.evaluation.ranking import Ranker
-from transa.evaluation.scores import finite_scores
+from transa.evaluation.scores import answer_scores
 from transa.models import Model
 from transa.models.loop_prior import barred_answers
 from transa.rules import Evidence
@@ -148,8 +148,7 @@ def contest(model: Model, evidence: Evidence, sample: Triples, known: KnownFacts
     given, relations = queries.fixed[owner], queries.relations[owner]
     pair = (ends, given) if side == "head" else (given, ends)
     triples = np.stack([pair[0], relations, pair[1]], axis=1)
-    asked = model.inverted(triples) if model.directional and side == "head" else triples
-    own = finite_scores(model, asked, one_way=model.directional)
+    own = answer_scores(model, triples, side)
     starts, said = np.cumsum(sizes) - sizes, np.concatenate([said for _, said in parts])
     reachable = (own[starts] <= worst[queries.query_of_target]) | (said[starts] > 0)
     # a right answer far behind all rivals is lost whatever the numbers, and must not decide them

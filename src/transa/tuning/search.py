@@ -19,9 +19,9 @@ from transa.errors import InputError
 from transa.kernels.threads import set_threads
 from transa.training import Options
 from transa.training.general import Trial
-from transa.tuning.space import ways_of_training
-from transa.tuning.study import Attempt, StudyFolder, Tuned, optuna_module
-from transa.tuning.trials import Limits, search
+from transa.tuning.space import DEFAULT, ways_of_training
+from transa.tuning.study import Attempt, Beginning, StudyFolder, Tuned, optuna_module
+from transa.tuning.trials import Limits, needs_short_vectors, search
 
 #: Minutes that a search takes unless the user says otherwise.
 MINUTES = 30.0
@@ -87,6 +87,7 @@ def tune(
             return replace(tune(graph, model, settings, folder=Path(place) / "study", **kept), folder=None)  # type: ignore[arg-type]
     started, options, study = time.monotonic(), options or Options(), StudyFolder(folder)
     study.check(resume=resume)
+    limits = Limits(started + 60 * minutes, 60 * minutes / LEAST_TRIALS, trials)
     with study.locked():
         if resume:
             study.check_same(required(graph))
@@ -94,8 +95,8 @@ def tune(
         else:
             given = dict(settings or {})
             ways = ways_of_training(model, required(graph), given, minutes, options, callback)
-            study.start(graph, ways, given)
-        limits = Limits(started + 60 * minutes, 60 * minutes / LEAST_TRIALS, trials)
+            short = "dim" not in given and needs_short_vectors(graph, ways[DEFAULT], options, limits.trial_seconds)
+            study.start(graph, Beginning(ways, given, short))
         seen = {each.number for each in study.attempts()}
 
         def told() -> None:

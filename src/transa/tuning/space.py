@@ -6,7 +6,7 @@ those settings that matter to it: a margin only where the loss has one, a rank o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -75,12 +75,15 @@ SPACE: dict[str, Scaled | Between] = {
     "factors": Scaled(2),
     "clusters": Scaled(2),
 }
+#: Settings of which a training with short vectors tells nothing about one with long vectors: how long they should be, and what holds
+#: them back.
+UNTOLD = ("dim", "epochs", "dropout", "penalty", "table_penalty", "metric_penalty", "relation_dim")
 #: Settings that do not tell two ways of training apart.
 _INCIDENTAL = {*SPACE, "sampled_entities", "validate_every", "patience", "with_rules", "rule_minutes"}
 
 
-def varied(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a way of training that are varied, with the values it has; those that the user has given are not."""
+def varied(recipe: Recipe, fixed: Container[str]) -> dict[str, Any]:
+    """Return the settings of a way of training that are varied, with the values it has; some are fixed."""
     own = MODELS[recipe.model].options
     softmax = recipe.negatives == "all"
     matters = {
@@ -99,23 +102,23 @@ def varied(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for field, rule in SPACE.items():
         usual = getattr(recipe, field)
-        if field not in given and matters.get(field, True) and (usual or (usual == 0 and isinstance(rule, Between))):
+        if field not in fixed and matters.get(field, True) and (usual or (usual == 0 and isinstance(rule, Between))):
             found[field] = usual
     return found
 
 
-def suggested(trial: optuna.Trial, ways: Mapping[str, Recipe], given: Mapping[str, Any]) -> tuple[str, Recipe]:
+def suggested(trial: optuna.Trial, ways: Mapping[str, Recipe], fixed: Container[str]) -> tuple[str, Recipe]:
     """Let a trial choose a way of training and its settings."""
     way = trial.suggest_categorical("way", list(ways)) if len(ways) > 1 else DEFAULT
-    usual = varied(ways[way], given)
+    usual = varied(ways[way], fixed)
     chosen = {field: SPACE[field].suggest(trial, f"{way}.{field}", value) for field, value in usual.items()}
     return way, recipe_from(ways[way].model_dump() | chosen)
 
 
-def usual_choice(ways: Mapping[str, Recipe], given: Mapping[str, Any]) -> dict[str, Any]:
+def usual_choice(ways: Mapping[str, Recipe], fixed: Container[str]) -> dict[str, Any]:
     """Return what a trial has to choose to be the default."""
     first = {"way": DEFAULT} if len(ways) > 1 else {}
-    return first | {f"{DEFAULT}.{field}": value for field, value in varied(ways[DEFAULT], given).items()}
+    return first | {f"{DEFAULT}.{field}": value for field, value in varied(ways[DEFAULT], fixed).items()}
 
 
 def ways_of_training(

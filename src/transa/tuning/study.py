@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +28,7 @@ from transa.errors import InputError
 from transa.storage import atomic_file
 from transa.training import Recipe, RunFolder, recipe_from
 from transa.training.run import fingerprint
-from transa.tuning.space import usual_choice
+from transa.tuning.space import UNTOLD, usual_choice
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -100,6 +100,30 @@ class Tuned:
     folder: Path | None = None
 
 
+@dataclass(frozen=True)
+class Beginning:
+    """What a search begins from.
+
+    Attributes
+    ----------
+    ways
+        The ways of training by name, the default among them.
+    given
+        The settings of the user.
+    short
+        Whether trials have short vectors, since too few epochs with long ones would fit.
+    """
+
+    ways: dict[str, Recipe]
+    given: dict[str, Any]
+    short: bool = False
+
+    @property
+    def fixed(self) -> set[str]:
+        """The settings that are not varied."""
+        return {*self.given, *(UNTOLD if self.short else ())}
+
+
 class StudyFolder:
     """The files of one search.
 
@@ -136,12 +160,13 @@ class StudyFolder:
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", path=self.path) from None
 
-    def start(self, graph: KnowledgeGraph, ways: Mapping[str, Recipe], given: Mapping[str, Any]) -> None:
+    def start(self, graph: KnowledgeGraph, beginning: Beginning) -> None:
         """Write what the search begins from, and ask for the default as the first trial."""
         graph.save(self.files.place("graph"), overwrite=True)
         for suffix in ("", "-wal", "-shm"):  # of a process that was killed before the search began
             self.files.place(f"study.db{suffix}").unlink(missing_ok=True)
-        self.study.enqueue_trial(usual_choice(ways, given), user_attrs={"default": True})
+        first = usual_choice(beginning.ways, beginning.fixed)
+        self.study.enqueue_trial(first, user_attrs={"default": True})
         self.files.write_json(  # written last: a folder that has it can be resumed
             "study.json",
             {
@@ -149,18 +174,22 @@ class StudyFolder:
                 "transa": __version__,
                 "name": graph.name,
                 "graph": fingerprint(graph),
-                "given": dict(given),
-                "ways": {name: recipe.model_dump() for name, recipe in ways.items()},
+                "given": beginning.given,
+                "short": beginning.short,
+                "ways": {name: recipe.model_dump() for name, recipe in beginning.ways.items()},
             },
         )
 
-    def beginning(self) -> tuple[dict[str, Recipe], dict[str, Any]]:
-        """Return the ways of training and the settings of the user."""
+    def beginning(self) -> Beginning:
+        """Return what the search begins from."""
         kept = self.files.read_json("study.json")
-        ways, given = kept.get("ways"), kept.get("given")
-        if kept.get("format") != FORMAT or not isinstance(ways, dict) or not isinstance(given, dict):
+        ways: Any = kept.get("ways")
+        given: Any = kept.get("given")
+        short: Any = kept.get("short", False)
+        readable = isinstance(ways, dict) and isinstance(given, dict) and isinstance(short, bool)
+        if kept.get("format") != FORMAT or not readable:
             raise InputError("not the beginning of a search that this version can read", path=self.path / "study.json")
-        return {name: recipe_from(values) for name, values in ways.items()}, given
+        return Beginning({name: recipe_from(values) for name, values in ways.items()}, given, short)
 
     def check_same(self, graph: KnowledgeGraph) -> None:
         """Refuse to resume a search on another graph."""

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.training import Callback, Options, Progress, Recipe, Trainer, TrainingError, recipe_from
-from transa.training.general import with_validation
+from transa.training.general import TRIAL_DIM, TRIAL_EPOCHS, with_validation
 from transa.tuning.space import DEFAULT, suggested
-from transa.tuning.study import StudyFolder, optuna_module
+from transa.tuning.study import Beginning, StudyFolder, optuna_module
 
 if TYPE_CHECKING:
     import optuna
 
 #: Validations of a trial, about.
 VALIDATIONS = 9
+#: Training triples by which the time of an epoch is estimated.
+TIMED = 20_000
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,14 @@ class Limits:
 def search(
     folder: StudyFolder, graph: KnowledgeGraph, options: Options, limits: Limits, seed: int, told: Callable[[], None]
 ) -> None:
-    """Train trials until a limit is reached; `told` is called after each."""
-    ways, given = folder.beginning()
+    """Train trials until a limit is reached, but one at least; `told` is called after each."""
     study = folder.study
     folder.sample(seed)
-    objective = Objective(graph, ways, given, options, limits)
-    while time.monotonic() < limits.deadline and not limits.is_over():
+    objective = Objective(graph, folder.beginning(), options, limits)
+    while not limits.is_over():
         done = sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
-        if limits.trials is not None and done >= limits.trials:
+        late = done > 0 and time.monotonic() >= limits.deadline
+        if late or (limits.trials is not None and done >= limits.trials):
             break
         study.optimize(objective, n_trials=1)
         told()
@@ -62,18 +64,10 @@ def search(
 class Objective:
     """Trains one trial and returns its best score on valid."""
 
-    def __init__(
-        self,
-        graph: KnowledgeGraph,
-        ways: Mapping[str, Recipe],
-        given: Mapping[str, Any],
-        options: Options,
-        limits: Limits,
-    ) -> None:
+    def __init__(self, graph: KnowledgeGraph, beginning: Beginning, options: Options, limits: Limits) -> None:
         self.graph = graph
         self.held_out = with_validation(graph)
-        self.ways = ways
-        self.given = given
+        self.beginning = beginning
         self.options = options
         self.limits = limits
 
@@ -81,10 +75,12 @@ class Objective:
         """Train what the trial chooses."""
         optuna = optuna_module()
         try:
-            _, recipe = suggested(trial, self.ways, self.given)
-            epochs = self._affordable(recipe)
-            trial.set_user_attr("epochs", epochs)
+            _, recipe = suggested(trial, self.beginning.ways, self.beginning.fixed)
             trial.set_user_attr("recipe", self._in_full(recipe).model_dump())
+            if self.beginning.short:
+                recipe = recipe_from(recipe.model_dump() | {"dim": min(recipe.dim, TRIAL_DIM)})
+            epochs = min(recipe.epochs, affordable(self.held_out, recipe, self.options, self.limits.trial_seconds))
+            trial.set_user_attr("epochs", epochs)
             changes = {"epochs": epochs, "validate_every": max(1, epochs // VALIDATIONS), "patience": 0}
             short = recipe_from(recipe.model_dump() | changes | {"with_rules": False})
             trainer = Trainer(self.held_out, short, self.options)
@@ -96,18 +92,27 @@ class Objective:
 
     def _in_full(self, recipe: Recipe) -> Recipe:
         """Return the recipe as it is to be used after the search: with all epochs, and with rules if the default has them."""
-        default = self.ways[DEFAULT]
+        default = self.beginning.ways[DEFAULT]
         validate_every = max(1, recipe.epochs // VALIDATIONS) if len(self.graph.valid) else 0
         rules = {"with_rules": default.with_rules, "rule_minutes": default.rule_minutes}
         return recipe_from(recipe.model_dump() | {"validate_every": validate_every, "patience": 0} | rules)
 
-    def _affordable(self, recipe: Recipe) -> int:
-        """Return how many of a recipe's epochs a trial has time for, by the time that a second epoch takes."""
-        times: list[float] = []
-        changes = {"epochs": 2, "validate_every": 0, "patience": 0, "with_rules": False, "warm_epochs": 0}
-        probe = Trainer(self.held_out, recipe_from(recipe.model_dump() | changes), self.options)
-        probe.fit(lambda progress: times.append(progress.seconds))
-        return max(1, min(recipe.epochs, int(self.limits.trial_seconds / max(times[1] - times[0], 1e-9))))
+
+def affordable(graph: KnowledgeGraph, recipe: Recipe, options: Options, seconds: float) -> int:
+    """Return how many epochs there is time for, at least 1, by the time that a second epoch takes on some of the triples."""
+    times: list[float] = []
+    changes = {"epochs": 2, "validate_every": 0, "patience": 0, "with_rules": False, "warm_epochs": 0}
+    step = -(-len(graph.train) // TIMED)
+    some = replace(graph, train=graph.train[::step])
+    Trainer(some, recipe_from(recipe.model_dump() | changes), options).fit(lambda done: times.append(done.seconds))
+    epoch = (times[1] - times[0]) * len(graph.train) / len(some.train)
+    return max(1, int(seconds / max(epoch, 1e-9)))
+
+
+def needs_short_vectors(graph: KnowledgeGraph, recipe: Recipe, options: Options, seconds: float) -> bool:
+    """Tell whether a trial of some seconds has time for so few epochs that it would tell nothing."""
+    epochs = affordable(with_validation(graph), recipe, options, seconds)
+    return recipe.dim > TRIAL_DIM and epochs < min(TRIAL_EPOCHS, recipe.epochs)
 
 
 class _Reports(Callback):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 
 from transa.evaluation.queries import BestAnswers, Callback, Queries, RankCounts
-from transa.evaluation.ranking import Ranker
+from transa.evaluation.ranking import Ranker, as_asked
 from transa.kernels.arguments import Array
 from transa.models import Model, Rows
 from transa.training.recipe import Recipe
@@ -41,7 +41,7 @@ class ShardedRanker(Ranker):
 
     def count(self, queries: Queries, callback: Callback | None = None) -> RankCounts:
         """Count for each target of each query the entities that score better or the same."""
-        asked = self._asked(queries)
+        asked = as_asked(self.model, queries)
         named = np.unique(np.concatenate([asked.fixed, asked.targets]))
         small = _Small(self.held, asked, named)
         barred = np.where(self._barred(queries) >= 0, small.queries.fixed, -1)
@@ -64,7 +64,7 @@ class ShardedRanker(Ranker):
 
     def best(self, queries: Queries, number: int, *, leave_out_known: bool = False) -> BestAnswers:
         """Return the `number` entities of the lowest scores for each query, and these scores, without what the loop prior bars."""
-        asked, barred = self._asked(queries), self._barred(queries)
+        asked, barred = as_asked(self.model, queries), self._barred(queries)
         parts = [
             self._best(
                 _some(asked, first, first + QUESTIONS), barred[first : first + QUESTIONS], number, leave_out_known

@@ -37,6 +37,7 @@ def why_not_sharded(model: Model, recipe: Recipe) -> str:
     refused = {
         "smoothness": recipe.smoothness != "none",
         "with_rules": recipe.with_rules,
+        "type_penalty": recipe.type_penalty,
         "warm_epochs": bool(recipe.warm_epochs),
         "shrink_to": recipe.shrink_to != "prior",
         "metric_pairs": recipe.has_metric and recipe.metric_pairs != "all" and recipe.metric_update in ("epoch", "end"),
