@@ -34,7 +34,7 @@ from transa.training.run import WRITTEN
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 from record import save
 
-COMMON = ["--model", "transa", "--checkpoint-epochs", "1", "--set", "validate_sample=200"]
+COMMON = ["--model", "transa", "--recipe", "modern", "--checkpoint-epochs", "1", "--set", "validate_sample=200"]
 #: What is trained: some seconds each, with everything that a run can write.
 TRAINED = {
     "umls": ["--set", "epochs=40", "--set", "validate_every=5", "--set", "negatives=8"],

@@ -120,7 +120,7 @@ def test_workers_evaluate_as_one_process_does(command, tmp_path: Path) -> None:
 def test_a_plan_says_what_training_takes_and_trains_nothing(command, tmp_path: Path) -> None:
     run = tmp_path / "run"
     wanted = ["train", "nations", *SMALL, "--out", run, "--workers", "2", "--plan"]
-    assert "2 x 5" in command(*wanted).out
+    assert "2 x 350 MB" in command(*wanted).out
     found = json.loads(command(*wanted, "--json").out)
     assert found["bytes_in_all"] == 2 * found["bytes_of_a_worker"]
     assert found["bytes_sent_by_a_worker_in_an_epoch"] > 0
