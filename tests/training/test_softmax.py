@@ -132,7 +132,7 @@ def test_it_learns() -> None:
     [
         ({"loss": "margin"}, "negatives: 'all' goes with the loss 'softmax'"),
         ({"candidates": "typed"}, "negatives: 'all' goes without"),
-        ({"negatives": 4, "dropout": 0.1}, "dropout: expected negatives 'all'"),
+        ({"negatives": 4, "dropout": 0.1}, "dropout: goes with negatives 'all' alone, found 4"),
         ({"negatives": "some"}, "negatives"),
         ({"dropout": 1.0}, "dropout"),
     ],

@@ -377,7 +377,10 @@ class Recipe(BaseModel):
         )
         for field in softmax_only:
             if getattr(self, field) and self.negatives != "all":
-                raise ValueError(f"{field}: expected negatives 'all'")
+                raise ValueError(
+                    f"{field}: goes with negatives 'all' alone, found {self.negatives}; a recipe with counted negatives, "
+                    "such as 'modern', has none"
+                )
         if self.entity_texts and (self.negatives != "all" or self.entity_norm != "unit"):
             raise ValueError("entity_texts: goes with negatives 'all' and entity_norm 'unit'")
         if self.entity_texts and not self.build_model(0, 0).linear:

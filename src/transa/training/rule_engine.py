@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numba
-import numpy as np
 from torch import Tensor
 
 from transa.data import KnowledgeGraph
@@ -13,6 +12,7 @@ from transa.rules import Aggregation, Evidence, Mining, mine
 from transa.training.engine import EpochReport
 from transa.training.epoch_batches import EpochBatches
 from transa.training.recipe import Recipe
+from transa.training.validation import valid_sample
 
 #: Ways to put confidences together, in the order in which they are tried: which one, and of how many rules.
 WAYS: tuple[tuple[Aggregation, int], ...] = (("maximum", 0), ("noisy_or", 5), ("noisy_or", 10), ("noisy_or", 0))
@@ -68,12 +68,9 @@ def chosen_way(model: Model, evidence: Evidence, graph: KnowledgeGraph, recipe: 
     """Return the evidence put together as the recipe says, or in the way that ranks a sample of the validation triples best."""
     if recipe.aggregation != "auto":
         return evidence.aggregated(recipe.aggregation, recipe.strongest_rules)
-    positives = graph.positives("valid")
-    if not len(positives):
+    sample = valid_sample(graph, recipe.validate_sample, recipe.seed)
+    if not len(sample):
         return evidence.aggregated("noisy_or", 5)
-    sample = positives[
-        np.sort(np.random.default_rng(recipe.seed).permutation(len(positives))[: recipe.validate_sample])
-    ]
     known, scores = graph.known("train", "valid"), []
     for way in WAYS:
         model.evidence = evidence.aggregated(*way)

@@ -20,6 +20,7 @@ from transa.models import Model
 from transa.models.loop_prior import barred_answers
 from transa.models.type_penalty import TypePenalty
 from transa.training.recipe import Recipe
+from transa.training.validation import valid_sample
 
 #: How many validation triples are learned from.
 SAMPLE = 2000
@@ -37,10 +38,9 @@ def learned_penalty(model: Model, graph: KnowledgeGraph, recipe: Recipe) -> Type
     InputError
         If the graph has no validation triples to learn from.
     """
-    valid = graph.positives("valid")
-    if not len(valid):
+    sample = valid_sample(graph, SAMPLE, recipe.seed)
+    if not len(sample):
         raise InputError("type_penalty: the graph has no validation triples to learn it from; see --split")
-    sample = valid[np.sort(np.random.default_rng(recipe.seed).permutation(len(valid))[:SAMPLE])]
     known, count = graph.known("train", "valid"), len(graph.relations)
     free = copy(model)
     free.evidence, free.penalty = None, TypePenalty.of(graph)

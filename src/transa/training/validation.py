@@ -53,9 +53,7 @@ class Validation:
             if not labelled:
                 raise InputError("validate_on: accuracy needs labelled validation triples")
             return cls("accuracy", graph.valid, graph.valid_labels, None, recipe.decided_by)
-        positives = graph.positives("valid")
-        chosen = np.random.default_rng(recipe.seed).permutation(len(positives))[: recipe.validate_sample]
-        return cls("mrr", positives[np.sort(chosen)], None, graph.known("train", "valid"))
+        return cls("mrr", valid_sample(graph, recipe.validate_sample, recipe.seed), None, graph.known("train", "valid"))
 
     def score(self, model: Model | Ranker) -> float:
         """Return the measure of a model; a ranker will do for the MRR."""
@@ -65,3 +63,10 @@ class Validation:
         assert self.known is not None  # noqa: S101
         ranker = QuickRanker(model) if isinstance(model, Model) else model
         return link_prediction(ranker, self.triples, self.known).summary()["both"]["mrr"]
+
+
+def valid_sample(graph: KnowledgeGraph, size: int, seed: int) -> Triples:
+    """Return the true triples of the validation split, or so many of them, drawn by a seed, in their order."""
+    positives = graph.positives("valid")
+    chosen = np.random.default_rng(seed).permutation(len(positives))[:size]
+    return positives[np.sort(chosen)]

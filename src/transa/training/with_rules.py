@@ -27,6 +27,7 @@ from transa.models.loop_prior import barred_answers
 from transa.rules import Evidence
 from transa.training.recipe import Recipe
 from transa.training.rule_engine import WAYS, mined_evidence
+from transa.training.validation import valid_sample
 
 #: How many validation triples are learned from, and how many answers of the model and of the rules compete with each.
 SAMPLE, RIVALS = 4000, 100
@@ -93,12 +94,11 @@ def joined(model: Model, graph: KnowledgeGraph, recipe: Recipe) -> Evidence:
     InputError
         If the graph has no validation triples to learn from.
     """
-    valid = graph.positives("valid")
-    if not len(valid):
+    sample = valid_sample(graph, SAMPLE, recipe.seed)
+    if not len(sample):
         raise InputError(
             "with_rules: the graph has no validation triples to learn the weights of rules from; see --split"
         )
-    sample = valid[np.sort(np.random.default_rng(recipe.seed).permutation(len(valid))[:SAMPLE])]
     known, mined = graph.known("train", "valid"), mined_evidence(graph, recipe)
     best: tuple[float, Evidence] | None = None
     for way in WAYS:
