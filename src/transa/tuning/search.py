@@ -101,7 +101,8 @@ def tune(
             given = dict(settings or {})
             ways = ways_of_training(model, required(graph), given, minutes, options, callback)
             short = "dim" not in given and needs_short_vectors(graph, ways[DEFAULT], options, limits.trial_seconds)
-            study.start(graph, Beginning(ways, given, short))
+            # There is time for few trials then, and all of them go to settings near the default.
+            study.start(graph, Beginning({DEFAULT: ways[DEFAULT]} if short else ways, given, short))
         seen = {each.number for each in study.attempts()}
 
         def told() -> None:

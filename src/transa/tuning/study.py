@@ -55,7 +55,7 @@ class Beginning:
     given
         The settings of the user.
     short
-        Whether trials have short vectors, since too few epochs with long ones would fit.
+        Whether trials have short vectors, since too few epochs with long ones would fit; their settings stay near the default.
     """
 
     ways: dict[str, Recipe]

@@ -80,16 +80,17 @@ class Objective:
         """Train what the trial chooses."""
         optuna = optuna_module()
         try:
-            _, recipe = suggested(trial, self.beginning.ways, self.beginning.fixed)
+            short = self.beginning.short
+            _, recipe = suggested(trial, self.beginning.ways, self.beginning.fixed, near=short)
             trial.set_user_attr("recipe", self._in_full(recipe).model_dump())
-            if self.beginning.short:
+            if short:
                 recipe = recipe_from(recipe.model_dump() | {"dim": min(recipe.dim, TRIAL_DIM)})
             epochs = min(recipe.epochs, affordable(self.held_out, recipe, self.options, self.limits.trial_seconds))
             trial.set_user_attr("epochs", epochs)
             changes = {"epochs": epochs, "validate_every": max(1, epochs // VALIDATIONS), "patience": 0}
             changes["seed"] = recipe.seed + trial.user_attrs.get("seed", 0)
-            short = recipe_from(recipe.model_dump() | changes | {"with_rules": False})
-            trainer = Trainer(self.held_out, short, self.options)
+            trained = recipe_from(recipe.model_dump() | changes | {"with_rules": False})
+            trainer = Trainer(self.held_out, trained, self.options)
             trainer.fit(_Reports(trial, self.limits))
         except (InputError, TrainingError) as error:  # settings that do not go together, too much memory, NaN
             trial.set_user_attr("why", str(error))
