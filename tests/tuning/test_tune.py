@@ -39,6 +39,10 @@ def test_the_first_trial_is_the_default_and_the_best_can_be_trained_again(tmp_pa
     again = Trainer(NATIONS, tuned.recipe)
     again.fit()
     assert again.best == tuned.best.score
+    frame = tuned.to_pandas()
+    assert frame["score"].tolist() == [each.score for each in tuned.attempts]
+    assert frame["set_learning_rate"][0] == usual.learning_rate and tuned.to_polars().height == 8
+    assert f"{tuned.best.score:.4f}" in tuned._repr_html_() and "8 trials" in str(tuned)
     kept = recipe_from(tomllib.loads((tmp_path / "study" / "best.toml").read_text()))
     assert kept == tuned.recipe
 

@@ -7,6 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import pyarrow as pa
+
+from transa.frames import Framed
+from transa.readable import counted
+from transa.table import Table
 from transa.training import Recipe
 
 if TYPE_CHECKING:
@@ -56,8 +61,8 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Tuned:
-    """The outcome of a search.
+class Tuned(Framed):
+    """The outcome of a search. Its frames have a row for each trial.
 
     Attributes
     ----------
@@ -81,6 +86,30 @@ class Tuned:
     attempts: list[Attempt]
     importance: dict[str, float]
     folder: Path | None = None
+
+    def frame(self) -> pa.Table:
+        """Return the trials as an Arrow table: what is known of each, and a column for each setting that was varied."""
+        settings = list(dict.fromkeys(name for each in self.attempts for name in each.settings))
+        known = ("number", "way", "state", "score", "epochs", "seconds", "seed")
+        columns = {name: [getattr(each, name) for each in self.attempts] for name in known}
+        chosen = {f"set_{name}": [each.settings.get(name) for each in self.attempts] for name in settings}
+        return pa.table(columns | chosen)
+
+    def table(self) -> Table:
+        """Return the default and the best as a table for people."""
+        rows = [
+            (what, str(each.number), each.way, f"{each.score:.4f}", str(each.runs))
+            for what, each in (("default", self.default), ("best", self.best))
+            if each is not None
+        ]
+        title = f"{self.recipe.model}: {counted(len(self.attempts), 'trial')}"
+        return Table(title, ("", "trial", "way", "valid", "mean of runs"), tuple(rows))
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
 
 def attempt_of(trial: FrozenTrial) -> Attempt:
