@@ -139,6 +139,7 @@ def test_an_epoch_is_timed_on_a_part_of_a_large_graph(monkeypatch: pytest.Monkey
     epochs = trials.affordable(NATIONS, recipe, transa.Options(), 10.0)
     assert 300 < sizes[0] <= 400
     assert epochs == int(10.0 / (0.5 * len(NATIONS.train) / sizes[0]))
+    assert trials.affordable(NATIONS, recipe, transa.Options(), 0.1) == trials.LEAST_EPOCHS
 
 
 @pytest.mark.slow

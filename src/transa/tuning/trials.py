@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Validations of a trial, about.
 VALIDATIONS = 9
+#: Epochs of a trial, at least, whatever they take: one alone says little of those that follow.
+LEAST_EPOCHS = 3
 #: Training triples by which the time of an epoch is estimated.
 TIMED = 20_000
 
@@ -106,14 +108,14 @@ class Objective:
 
 
 def affordable(graph: KnowledgeGraph, recipe: Recipe, options: Options, seconds: float) -> int:
-    """Return how many epochs there is time for, at least 1, by the time that a second epoch takes on some of the triples."""
+    """Return how many epochs there is time for, at least `LEAST_EPOCHS`, by the time of a second epoch on some of the triples."""
     times: list[float] = []
     changes = {"epochs": 2, "validate_every": 0, "patience": 0, "with_rules": False, "warm_epochs": 0}
     step = -(-len(graph.train) // TIMED)
     some = replace(graph, train=graph.train[::step])
     Trainer(some, recipe_from(recipe.model_dump() | changes), options).fit(lambda done: times.append(done.seconds))
     epoch = (times[1] - times[0]) * len(graph.train) / len(some.train)
-    return max(1, int(seconds / max(epoch, 1e-9)))
+    return max(LEAST_EPOCHS, int(seconds / max(epoch, 1e-9)))
 
 
 def needs_short_vectors(graph: KnowledgeGraph, recipe: Recipe, options: Options, seconds: float) -> bool:
