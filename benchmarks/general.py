@@ -5,8 +5,8 @@
 The general recipe knows nothing of the dataset: its trials and its training take so many minutes together. The tuned settings are those
 of the package's file for the dataset (FB15k-237, WN18RR), those that the record has, those that ``benchmarks/tuning.py`` found in 10
 minutes (UMLS, Kinship), or those that a search of as many minutes finds here; they are trained to their end. Both without rules.
-Figures are filtered MRR on all valid triples, both sides; of NELL186, whose valid split is labelled, on the true ones. The test split is not
-looked at. With --run, the tuned settings are those of a run folder, which is opened instead of being trained anew.
+Figures are filtered MRR on all valid triples, both sides; of NELL186, whose valid split is labelled, on the true ones. The test split
+is not looked at. With --run, the tuned settings are those of a run folder, which is opened instead of being trained anew.
 """
 
 from __future__ import annotations
