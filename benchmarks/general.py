@@ -3,10 +3,10 @@
     python benchmarks/general.py [--minutes 10] [--threads 1] [--run DIR] umls kinship nations nell186 fb15k-237 wn18rr
 
 The general recipe knows nothing of the dataset: its trials and its training take so many minutes together. The tuned settings are those
-of the package's file for the dataset (FB15k-237, WN18RR), those that ``benchmarks/tuning.py`` found in 10 minutes (UMLS, Kinship), or
-those that a search of as many minutes finds here; they are trained to their end. Both without rules. Figures are filtered MRR on all
-valid triples, both sides; of NELL186, whose valid split is labelled, on the true ones. The test split is not looked at. With --run, the
-tuned settings are those of a run folder, which is opened instead of being trained anew.
+of the package's file for the dataset (FB15k-237, WN18RR), those that the record has, those that ``benchmarks/tuning.py`` found in 10
+minutes (UMLS, Kinship), or those that a search of as many minutes finds here; they are trained to their end. Both without rules.
+Figures are filtered MRR on all valid triples, both sides; of NELL186, whose valid split is labelled, on the true ones. The test split
+is not looked at. With --run, the tuned settings are those of a run folder, which is opened instead of being trained anew.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ def tuned(name: str, graph: transa.KnowledgeGraph, minutes: float, options: Opti
     """Return settings that were searched for a dataset."""
     if name in IN_PACKAGE:
         return load_recipe("transa", None, name)
+    found_before = load("benchmark_general").get("datasets", {}).get(name)
+    if found_before:
+        return recipe_from({"model": "transa"} | found_before["tuned"]["recipe"])
     known = load("benchmark_tuning")["datasets"]
     if name in known:
         return recipe_from({"model": "transa"} | known[name]["tuned"]["recipe"] | {"with_rules": False})
