@@ -71,14 +71,9 @@ def cold_start_table() -> str:
         rows += [
             "",
             f"{NAMES[name]}: {part['unseen']:,} of {part['entities']:,} entities unseen, {part['triples']:,} triples with them, "
-            f"of which {part['sampled']:,} were ranked{f'; for sums of words, {chosen}' if chosen else ''}{_where(part)}.",
+            f"of which {part['sampled']:,} were ranked{f'; for sums of words, {chosen}' if chosen else ''}.",
         ]
     return "\n".join(rows)
-
-
-def _where(part: dict[str, Any]) -> str:
-    other = part.get("chosen_words", {}).get("graph")
-    return f", as chosen on {NAMES[other]}" if other else ""
 
 
 def unseen_table() -> str:
