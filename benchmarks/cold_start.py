@@ -28,6 +28,7 @@ from transa.data.alignment import aligned
 from transa.data.splitting import hold_out_entities
 from transa.data.text_vectors import SentenceEncoder, TextEncoder, TfIdf, Vectors, entity_texts
 from transa.evaluation import link_prediction
+from transa.evaluation.popularity import by_popularity
 from transa.inference import NewTexts, Trained, extend, texts
 from transa.inference.placement import grown_model
 from transa.inference.text_map import learn_text_map
@@ -91,20 +92,9 @@ class Questions:
         }
 
     def by_frequency(self) -> dict[str, float]:
-        """Rank by how often an entity is the answer in train, for the relation and side; ties count as their mean."""
-        train, size = self.base.train.astype(np.int64), len(self.entities)
-        ranks: list[float] = []
-        for head, relation, tail in self.sample.tolist():
-            rows = train[train[:, 1] == relation]
-            for target, side, known in (
-                (tail, 2, self.facts.tails[head * len(self.base.relations) + relation]),
-                (head, 0, self.facts.heads[relation * size + tail]),
-            ):
-                often = np.bincount(rows[:, side], minlength=size).astype(float)
-                own = often[target]
-                often[known] = -1
-                ranks.append(1 + int((often > own).sum()) + int((often == own).sum()) / 2)
-        return {"mrr": float(np.mean(1 / np.array(ranks)))}
+        """Rank by how often an entity is the answer in train, for the relation and side."""
+        train = KnownFacts(self.base.train, len(self.entities), len(self.base.relations))
+        return {"mrr": by_popularity(train, self.sample, self.facts).summary()["both"]["mrr"]}
 
 
 def base_model(name: str, base: KnowledgeGraph, run: Path) -> Trained:
