@@ -90,13 +90,15 @@ def unseen_table() -> str:
 
 
 def classification_table() -> str:
-    """Return the accuracy of triple classification by models, by texts, and by both."""
+    """Return the accuracy of triple classification by models, by texts, and by both; what was chosen on valid is bold."""
     found = {name: part for name in ("wn11", "fb13") if (part := load(f"benchmark_text_classification_{name}"))}
-    labels = list(dict.fromkeys(label for part in found.values() for label in part["accuracy"]))
-    rows = [f"| accuracy | {' | '.join(NAMES[name] for name in found)} |", "|---|" + "---|" * len(found)]
-    for label in labels:
-        cells = [f"{part['accuracy'][label]:.1%}" if label in part["accuracy"] else "" for part in found.values()]
-        rows.append(f"| {label} | {' | '.join(cells)} |")
+    rows = [f"| test (valid) | {' | '.join(NAMES[name] for name in found)} |", "|---|" + "---|" * len(found)]
+    for way in next(iter(found.values()), {"accuracy": ()})["accuracy"]:
+        cells = []
+        for part in found.values():
+            cell = f"{part['accuracy'][way]:.1%} ({part['valid'][way]:.1%})"
+            cells.append(f"**{cell}**" if part["chosen"] == way else cell)
+        rows.append(f"| {way} | {' | '.join(cells)} |")
     return "\n".join(rows) if found else "not measured"
 
 
