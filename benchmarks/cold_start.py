@@ -42,7 +42,7 @@ WAYS = {"plain": (False, 0), "weighted": (True, 0), "trained": (True, 6)}
 STEPS = ("frequency", "chosen_words", "joint_words", "chosen_encoder", "joint_encoder", "tfidf", "encoder")
 #: What is tried on valid for the joint model, in this order, beside what `JOINT` has.
 TRIED: dict[str, tuple[dict[str, Any], ...]] = {
-    "words": ({"epochs": 3}, {"epochs": 6}, {"epochs": 3, "own_vectors": True}),
+    "words": ({"epochs": 3}, {"epochs": 6}),
     "encoder": ({"epochs": 3}, {"epochs": 6}),
 }
 BASE = {"dim": 200, "epochs": 20}
