@@ -25,6 +25,8 @@ from record import load, save
 import transa
 from transa.data import KnowledgeGraph, KnownFacts
 from transa.data.alignment import aligned
+from transa.data.graph import SPLITS
+from transa.data.selecting import only
 from transa.data.splitting import hold_out_entities
 from transa.data.text_vectors import SentenceEncoder, TextEncoder, TfIdf, Vectors, entity_texts
 from transa.evaluation import link_prediction
@@ -64,9 +66,11 @@ JOINT: dict[str, Any] = {
 
 
 class Questions:
-    """The triples of entities that the base graph lacks, under the ids of the grown graph."""
+    """The triples of entities that the base graph lacks, of relations that it has, under the ids of the grown graph."""
 
     def __init__(self, graph: KnowledgeGraph, base: KnowledgeGraph) -> None:
+        left = np.array([relation in base.relations for relation in graph.relations])
+        graph = only(graph, {split: left[graph.triples(split)[:, 1]] for split in SPLITS})
         new = sorted(set(graph.entities) - set(base.entities))
         self.base, self.old = base, len(base.entities)
         self.entities = base.entities.followed_by(graph.entities.take([graph.entities.id(key) for key in new]))
