@@ -37,14 +37,14 @@ from transa.inference.text_map import learn_text_map
 from transa.models import Model
 from transa.training import Options, RunFolder, Trainer, load_recipe, text_engine
 
-SHARE, SEED, SAMPLE = 0.1, 3, 2000
+SHARE, SEED, SAMPLE = 0.1, 0, 2000
 #: Maps: whether errors are weighted by the metrics, and epochs down the loss.
 WAYS = {"plain": (False, 0), "weighted": (True, 0), "trained": (True, 6)}
 #: What a record keeps.
 STEPS = ("frequency", "chosen_words", "joint_words", "chosen_encoder", "joint_encoder", "tfidf", "encoder")
 #: What is tried on valid for the joint model, in this order, beside what `JOINT` has.
 TRIED: dict[str, tuple[dict[str, Any], ...]] = {
-    "words": ({"epochs": 3}, {"epochs": 6}),
+    "words": ({"epochs": 3}, {"epochs": 6}, {"epochs": 3, "own_vectors": True}),
     "encoder": ({"epochs": 3}, {"epochs": 6}),
 }
 BASE = {"dim": 200, "epochs": 20}
@@ -215,11 +215,12 @@ def main() -> None:
     ways = {"words": {}} if options.words else {}
     ways |= {"encoder": {"text_encoder": str(options.encoder)}} if options.encoder else {}
     for label, encoder in ways.items():
-        tried = figures.get(f"chosen_{label}", {}).get("tried", [])
-        for chosen in choose(options.name, questions.base, label, encoder, tried):
+        before = figures.get(f"chosen_{label}", {})
+        for chosen in choose(options.name, questions.base, label, encoder, before.get("tried", [])):
             keep(f"chosen_{label}", chosen)
-        if not options.choose:
-            keep(f"joint_{label}", joint(options.name, questions, figures[f"chosen_{label}"]["settings"] | encoder))
+        settings = figures[f"chosen_{label}"]["settings"]
+        if not options.choose and (f"joint_{label}" not in figures or settings != before.get("settings")):
+            keep(f"joint_{label}", joint(options.name, questions, settings | encoder))
     if options.maps:
         one = base_model(options.name, questions.base, options.maps)
         begun = time.process_time()
