@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from unittest import mock
 
 import numba
 import numpy as np
@@ -49,7 +50,10 @@ def test_contains_tells_what_a_set_tells(graph: tuple[int, int, Rows]) -> None:
     entities, relations, rows = graph
     facts = KnownFacts(array(rows), entities, relations)
     asked = every_triple(entities, relations)
-    assert facts.contains(array(asked)).tolist() == [row in set(rows) for row in asked]
+    expected = [row in set(rows) for row in asked]
+    for few, small in ((10**6, 0), (0, 10**6), (0, -1)):  # one by one, by numpy, by the kernel
+        with mock.patch("transa.data.facts.FEW", few), mock.patch("transa.data.facts.SMALL", small):
+            assert facts.contains(array(asked)).tolist() == expected
     assert len(facts) == len(set(rows))
 
 

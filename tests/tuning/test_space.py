@@ -54,6 +54,15 @@ def test_chosen_values_stay_within_bounds_and_make_a_recipe() -> None:
     assert seen == set(ways)
 
 
+def test_settings_near_the_default_stay_near_it() -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    for _ in range(30):
+        _, recipe = suggested(study.ask(), {DEFAULT: SOFTMAX}, {}, near=True)
+        assert SOFTMAX.temperature / 3**0.5 <= recipe.temperature <= SOFTMAX.temperature * 3**0.5
+        assert SOFTMAX.dropout - 0.15 <= recipe.dropout <= SOFTMAX.dropout + 0.15
+        assert 0 <= recipe.label_smoothing <= 0.075
+
+
 def test_a_graph_with_a_recipe_starts_from_it_beside_the_ways_of_the_general_one() -> None:
     ways = ways_of_training("transa", transa.load("umls"), {}, 1, Options())
     assert ways[DEFAULT] == load_recipe("transa", None, "umls")

@@ -16,7 +16,8 @@ import pytest
 import transa
 from transa.errors import InputError
 from transa.training import Recipe, Trainer, load_recipe, recipe_from
-from transa.tuning import Attempt, trials
+from transa.tuning import Attempt, search, trials
+from transa.tuning.outcome import averaged, best_of
 from transa.tuning.study import StudyFolder, as_toml
 
 pytest.importorskip("optuna")
@@ -38,6 +39,10 @@ def test_the_first_trial_is_the_default_and_the_best_can_be_trained_again(tmp_pa
     again = Trainer(NATIONS, tuned.recipe)
     again.fit()
     assert again.best == tuned.best.score
+    frame = tuned.to_pandas()
+    assert frame["score"].tolist() == [each.score for each in tuned.attempts]
+    assert frame["set_learning_rate"][0] == usual.learning_rate and tuned.to_polars().height == 8
+    assert f"{tuned.best.score:.4f}" in tuned._repr_html_() and "8 trials" in str(tuned)
     kept = recipe_from(tomllib.loads((tmp_path / "study" / "best.toml").read_text()))
     assert kept == tuned.recipe
 
@@ -48,6 +53,43 @@ def test_worse_trials_are_ended_early() -> None:
     states = [each.state for each in tuned.attempts]
     assert "pruned" in states and states[0] == "done"
     assert tuned.folder is None
+
+
+def finished(number: int, score: float, rate: float, seed: int = 0) -> Attempt:
+    return Attempt(number, "default", {"learning_rate": rate}, score, "done", 6, 1.0, seed)
+
+
+def test_of_lucky_scores_the_best_mean_wins() -> None:
+    lucky, steady, other = finished(0, 0.9, 0.1), finished(1, 0.8, 0.2), finished(2, 0.85, 0.3)
+    assert best_of(averaged([lucky, steady, other])) == lucky
+    again = [finished(3, 0.5, 0.1, 1), finished(4, 0.78, 0.2, 1)]
+    best = best_of(averaged([lucky, steady, other, *again]))
+    assert (best.number, best.runs, best.score) == (1, 2, pytest.approx(0.79))
+    ended = Attempt(5, "default", {"learning_rate": 0.4}, 0.95, "pruned", 6, 1.0)
+    assert ended.choice not in {each.choice for each in averaged([lucky, ended])}
+
+
+def test_at_the_end_the_best_and_the_default_are_trained_again_with_other_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds: list[int] = []
+
+    class Seen(Trainer):
+        def __init__(self, graph: transa.KnowledgeGraph, recipe: Recipe, *others: Any) -> None:
+            super().__init__(graph, recipe, *others)
+            seeds.append(recipe.seed)
+
+    monkeypatch.setattr(search, "REPEATING", 1.0)  # from the second trial on, as soon as two are done
+    monkeypatch.setattr(trials, "affordable", lambda *_: 6)
+    monkeypatch.setattr(trials, "Trainer", Seen)
+    tuned = transa.tune(NATIONS, "transe", SMALL, minutes=5, trials=7, folder=tmp_path / "study")
+    assert seeds == [each.seed for each in tuned.attempts] and max(seeds) > 0
+    assert tuned.default is not None and tuned.default.runs > 1 and tuned.best.runs > 1
+    own = [each.score for each in tuned.attempts if each.choice == tuned.best.choice]
+    assert tuned.best.score == pytest.approx(sum(score or 0 for score in own) / len(own))
+    assert len(set(own)) > 1
+    assert tuned.recipe.seed == 0
+    assert "mean of" in (tmp_path / "study" / "best.toml").read_text()
 
 
 def test_a_search_without_time_for_all_epochs_shortens_its_trials() -> None:
@@ -97,6 +139,7 @@ def test_an_epoch_is_timed_on_a_part_of_a_large_graph(monkeypatch: pytest.Monkey
     epochs = trials.affordable(NATIONS, recipe, transa.Options(), 10.0)
     assert 300 < sizes[0] <= 400
     assert epochs == int(10.0 / (0.5 * len(NATIONS.train) / sizes[0]))
+    assert trials.affordable(NATIONS, recipe, transa.Options(), 0.1) == trials.LEAST_EPOCHS
 
 
 @pytest.mark.slow

@@ -30,7 +30,11 @@ def plot_tuning(tuned: Tuned, target: Path, *, overwrite: bool = False) -> Path:
             shown = [(each.number, each.score) for each in tuned.attempts if each.state == state and each.score]
             if shown:
                 history.plot(*map(list, zip(*shown, strict=True)), marker, color=colour, markersize=3.5, label=label)
-        rising = [each for each in tuned.attempts if each.state == "done" and each.score is not None]
+        again = [(each.number, each.score) for each in tuned.attempts if each.state == "done" and each.seed]
+        if again:
+            rings = {"markerfacecolor": "none", "markersize": 7, "label": "once more, other seed"}
+            history.plot(*map(list, zip(*again, strict=True)), "o", color=BLUE, **rings)
+        rising = [each for each in tuned.attempts if each.state == "done" and each.score is not None and not each.seed]
         best = [max(each.score or 0 for each in rising[: place + 1]) for place in range(len(rising))]
         places = [*(each.number for each in rising), tuned.attempts[-1].number]
         history.step(places, [*best, best[-1]], where="post", color=GREEN, label="best so far")

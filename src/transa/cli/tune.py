@@ -91,8 +91,9 @@ def tune(
             }
         )
         return
-    rows = [(each.number, each.way, f"{each.score:.4f}") for each in (default, best) if each is not None]
-    table(f"{counted(len(tuned.attempts), 'trial')}: the default and the best", ("trial", "way", "valid"), rows)
+    rows = [(each.number, each.way, f"{each.score:.4f}", each.runs) for each in (default, best) if each is not None]
+    title = f"{counted(len(tuned.attempts), 'trial')}: the default and the best"
+    table(title, ("trial", "way", "valid", "mean of runs"), rows)
     typer.echo(f"Written: {out / 'best.toml'}. Train it: transa train {source} --recipe {out / 'best.toml'} --out RUN")
 
 
@@ -102,6 +103,7 @@ def _tell(done: Trial | Attempt) -> None:
     if isinstance(done, Attempt):
         score = "no score" if done.score is None else f"{done.score:.4f}"
         ended = {"done": "", "pruned": ", ended early", "failed": ", failed"}[done.state]
-        note(f"trial {done.number}, {done.way}: {score} on valid{ended}, {done.seconds:.1f} s")
+        again = f" with seed {done.seed}, once more" if done.seed else ""
+        note(f"trial {done.number}, {done.way}{again}: {score} on valid{ended}, {done.seconds:.1f} s")
     else:
         note(f"looking for the default: {done.name}: {done.score:.4f} on valid")

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from transa.data.graph import Triples
 from transa.errors import InputError
 
-#: Up to so many triples are looked up one by one, for which no kernel is needed.
-FEW = 100
+#: Up to so many triples are looked up one by one, and an index of up to so many facts needs no kernel, which would have to be compiled.
+FEW, SMALL = 100, 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +123,14 @@ class KnownFacts:
         if len(triples) <= FEW:
             rows = triples.tolist()
             return np.array([tail in self.tails_of(head, relation) for head, relation, tail in rows], dtype=bool)
+        index = self.tails
+        if len(index.answers) <= SMALL:
+            keys = np.repeat(index.queries, np.diff(index.offsets)) * self.num_entities + index.answers
+            wanted = self.tail_queries(triples) * self.num_entities + triples[:, 2]
+            same: npt.NDArray[np.bool_] = np.append(keys, -1)[np.searchsorted(keys, wanted)] == wanted
+            return same
         from transa.kernels.facts import contains  # loads the compiler, which takes a while
 
-        index = self.tails
         found: npt.NDArray[np.bool_] = contains(
             index.queries, index.offsets, index.answers, self.tail_queries(triples), np.ascontiguousarray(triples[:, 2])
         )

@@ -9,17 +9,23 @@ from numba import prange
 from transa.kernels.arguments import Array
 from transa.kernels.cache import kernel
 from transa.kernels.random import half_bits, shuffled_position
+from transa.kernels.threads import share
+
+#: Positions of a part of `shuffle`.
+SHARED = 1 << 17
 
 
 def shuffle(key: np.uint64, order: npt.NDArray[np.int64]) -> None:
     """Fill `order` with the permutation that `key` selects."""
-    _shuffle(key, order)
+    share(
+        lambda part: _shuffle(key, order, part * SHARED, min(len(order), (part + 1) * SHARED)), -(-len(order) // SHARED)
+    )
 
 
-@kernel(parallel=True)
-def _shuffle(key, order):
+@kernel(nogil=True)
+def _shuffle(key, order, start, stop):
     half = half_bits(len(order))
-    for i in prange(len(order)):
+    for i in range(start, stop):
         order[i] = shuffled_position(i, len(order), half, key)
 
 

@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
 from transa.kernels.arguments import Array
 from transa.kernels.cache import kernel
 from transa.kernels.exponential import exp_not_positive
 from transa.kernels.scores import ORDERED, in_order, inlined
+from transa.kernels.threads import share
 
 #: Candidates in a chunk.
 CHUNK = 512
@@ -120,13 +120,12 @@ def cross_entropy(
     queries = len(tile.linear)
     chunks = -(-len(candidates) // CHUNK)
     scores, tops, sums, aims, parts_of_linear, parts_of_squared = (part[:chunks] for part in space)
-    _score(tuple(tile), candidates, bias, scores, tops, sums, aims)
+    share(lambda chunk: _score(chunk, tuple(tile), candidates, bias, scores, tops, sums, aims), chunks)
     shares = _normalise(tile, tops[:, :queries], sums[:, :queries], aims[:, :queries], losses)
-    _differentiate(
-        tuple(tile), candidates, scores, shares, *(parts_of_linear, parts_of_squared, by_candidates, by_bias)
-    )
-    _add_chunks(parts_of_linear, 1, by_linear)
-    _add_chunks(parts_of_squared, -1, by_squared)
+    parts = parts_of_linear, parts_of_squared, by_candidates, by_bias
+    share(lambda chunk: _differentiate(chunk, tuple(tile), candidates, scores, shares, *parts), chunks)
+    _add_chunks(parts_of_linear, np.add, by_linear)
+    _add_chunks(parts_of_squared, np.subtract, by_squared)
 
 
 def _normalise(
@@ -146,27 +145,25 @@ def _normalise(
     return shares
 
 
-@kernel(parallel=True, fastmath=ORDERED)
-def _score(tile, candidates, bias, scores, tops, sums, aims):
-    """Write each chunk's exponentials of scores, relative to its best score of each query."""
+@kernel(fastmath=ORDERED, nogil=True)
+def _score(chunk, tile, candidates, bias, scores, tops, sums, aims):
+    """Write a chunk's exponentials of scores, relative to its best score of each query."""
     linear, squared, owner, offsets, targets, hidden_offsets, hidden, smoothing = tile
     queries, total = len(linear), len(candidates)
-    for c in prange(len(scores)):
-        chunk = np.int64(c)
-        low = chunk * CHUNK
-        high = low + CHUNK if low + CHUNK < total else total
-        some, width = candidates[low:high], high - low
-        own = scores[chunk, : queries * width].reshape(queries, width)
-        np.dot(linear, some.T, own)
-        if len(squared):
-            _subtract(own, np.dot(squared, _square(some).T), owner)
-        if len(bias):
-            _add_bias(own, bias, low)
-        _find_aims(own, offsets, targets, low, high, smoothing / total, 1 - smoothing, aims, chunk)
-        if len(hidden):
-            _hide(own, hidden_offsets, hidden, low, high)
-        for q in range(queries):
-            tops[chunk, q], sums[chunk, q] = _exponentiate(own, q)
+    low = chunk * CHUNK
+    high = low + CHUNK if low + CHUNK < total else total
+    some, width = candidates[low:high], high - low
+    own = scores[chunk, : queries * width].reshape(queries, width)
+    np.dot(linear, some.T, own)
+    if len(squared):
+        _subtract(own, np.dot(squared, _square(some).T), owner)
+    if len(bias):
+        _add_bias(own, bias, low)
+    _find_aims(own, offsets, targets, low, high, smoothing / total, 1 - smoothing, aims, chunk)
+    if len(hidden):
+        _hide(own, hidden_offsets, hidden, low, high)
+    for q in range(queries):
+        tops[chunk, q], sums[chunk, q] = _exponentiate(own, q)
 
 
 @inlined
@@ -232,42 +229,40 @@ def _find_aims(own, offsets, targets, low, high, spread, rest, aims, chunk):
         aims[chunk, q] = found
 
 
-@kernel(parallel=True, fastmath=ORDERED)
-def _differentiate(tile, candidates, scores, shares, by_linear, by_squared, by_candidates, by_bias):
-    """Turn exponentials into derivatives by the scores, and these into gradients."""
+@kernel(fastmath=ORDERED, nogil=True)
+def _differentiate(chunk, tile, candidates, scores, shares, by_linear, by_squared, by_candidates, by_bias):
+    """Turn a chunk's exponentials into derivatives by the scores, and these into gradients."""
     linear, squared, owner, offsets, targets, _, _, smoothing = tile
     queries, total, size = len(linear), len(candidates), candidates.shape[1]
-    for c in prange(len(scores)):
-        chunk = np.int64(c)
-        low = chunk * CHUNK
-        high = low + CHUNK if low + CHUNK < total else total
-        some, width = candidates[low:high], high - low
-        slopes = scores[chunk, : queries * width].reshape(queries, width)
+    low = chunk * CHUNK
+    high = low + CHUNK if low + CHUNK < total else total
+    some, width = candidates[low:high], high - low
+    slopes = scores[chunk, : queries * width].reshape(queries, width)
+    for q in range(queries):
+        share = shares[chunk, q]
+        even = linear.dtype.type((offsets[q + 1] - offsets[q]) * (smoothing / total))
+        for x in range(width):
+            slopes[q, x] = share * slopes[q, x] - even
+        for place in range(offsets[q], offsets[q + 1]):
+            if low <= targets[place] < high:
+                slopes[q, targets[place] - low] -= linear.dtype.type(1 - smoothing)
+    np.dot(slopes, some, by_linear[chunk, : queries * size].reshape(queries, size))
+    added = np.dot(slopes.T, linear)
+    if len(squared):
+        together = _add_by_owner(slopes, owner, len(squared))
+        np.dot(together, _square(some), by_squared[chunk, : squared.size].reshape(len(squared), size))
+        by_squares = np.dot(together.T, squared)
+        for x in range(width):
+            for i in range(size):
+                by_candidates[low + x, i] += added[x, i] - 2 * some[x, i] * by_squares[x, i]
+    else:
+        for x in range(width):
+            for i in range(size):
+                by_candidates[low + x, i] += added[x, i]
+    if len(by_bias):
         for q in range(queries):
-            share = shares[chunk, q]
-            even = linear.dtype.type((offsets[q + 1] - offsets[q]) * (smoothing / total))
             for x in range(width):
-                slopes[q, x] = share * slopes[q, x] - even
-            for place in range(offsets[q], offsets[q + 1]):
-                if low <= targets[place] < high:
-                    slopes[q, targets[place] - low] -= linear.dtype.type(1 - smoothing)
-        np.dot(slopes, some, by_linear[chunk, : queries * size].reshape(queries, size))
-        added = np.dot(slopes.T, linear)
-        if len(squared):
-            together = _add_by_owner(slopes, owner, len(squared))
-            np.dot(together, _square(some), by_squared[chunk, : squared.size].reshape(len(squared), size))
-            by_squares = np.dot(together.T, squared)
-            for x in range(width):
-                for i in range(size):
-                    by_candidates[low + x, i] += added[x, i] - 2 * some[x, i] * by_squares[x, i]
-        else:
-            for x in range(width):
-                for i in range(size):
-                    by_candidates[low + x, i] += added[x, i]
-        if len(by_bias):
-            for q in range(queries):
-                for x in range(width):
-                    by_bias[low + x] += slopes[q, x]
+                by_bias[low + x] += slopes[q, x]
 
 
 @in_order
@@ -280,13 +275,8 @@ def _add_by_owner(slopes, owner, rows):
     return found
 
 
-@kernel(parallel=True, fastmath=ORDERED)
-def _add_chunks(parts, sign, result):
-    """Write `sign` times the sum over chunks, in their order, of what each of them adds."""
-    size = result.shape[1]
-    for row in prange(result.shape[0]):
-        for i in range(size):
-            result[row, i] = 0
-        for chunk in range(parts.shape[0]):
-            for i in range(size):
-                result[row, i] += sign * parts[chunk, row * size + i]
+def _add_chunks(parts: Array, add: np.ufunc, result: Array) -> None:
+    """Write the sum over chunks, in their order, of what each of them adds or subtracts."""
+    result[...] = 0
+    for part in parts:
+        add(result, part[: result.size].reshape(result.shape), out=result)

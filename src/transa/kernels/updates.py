@@ -11,9 +11,12 @@ from transa.kernels.cache import kernel
 from transa.kernels.losses import loss_and_factors
 from transa.kernels.optimizers import update_row
 from transa.kernels.scores import FAST
+from transa.kernels.threads import share
 
 #: 2^NEIGHBOURS rows that are adjacent in memory have the same owner, so that threads do not compete for cache lines.
 NEIGHBOURS = 3
+#: Numbers of a part of `update_rows`, at least: with fewer, a second thread would cost more than it does.
+SHARED = 1 << 15
 
 
 def loss_gradients(
@@ -167,47 +170,49 @@ def update_rows(
     step
         How to step; of each array, the first value counts.
     parts
-        How many parts to divide the work into.
+        How many parts to divide the work into, at most.
     slots
         Scratch, -1 for each row.
     table, first, second
         The table and the state of the optimiser, with the same rows.
     """
-    _update_rows(rows, tuple(step), active, parts, gradients, slots, table, first, second)
+    parts = max(1, min(parts, gradients.size // SHARED))
+    share(
+        lambda part: _update_rows(part, parts, rows, tuple(step), active, gradients, slots, table, first, second), parts
+    )
 
 
-@kernel(parallel=True, fastmath=FAST)
-def _update_rows(rows, step, active, parts, gradients, slots, table, first, second):
+@kernel(fastmath=FAST, nogil=True)
+def _update_rows(part, parts, rows, step, active, gradients, slots, table, first, second):
     optimizer, number, learning_rates, penalties, constraints = step
     size = table.shape[1]
-    for part in prange(parts):
-        for turn in range(2):
-            for b in range(len(rows)):
-                row = rows[b]
-                if not active[b] or _owner(row, parts) != part:
-                    continue
-                if turn == 0:
-                    if slots[row] < 0:
-                        slots[row] = b
-                    else:
-                        total = slots[row]
-                        for i in range(size):
-                            gradients[total, i] += gradients[b, i]
-                elif slots[row] == b:
-                    slots[row] = -1
-                    update_row(
-                        optimizer,
-                        learning_rates[0],
-                        penalties[0],
-                        constraints[0],
-                        number,
-                        table,
-                        row,
-                        gradients,
-                        b,
-                        first,
-                        second,
-                    )
+    for turn in range(2):
+        for b in range(len(rows)):
+            row = rows[b]
+            if not active[b] or _owner(row, parts) != part:
+                continue
+            if turn == 0:
+                if slots[row] < 0:
+                    slots[row] = b
+                else:
+                    total = slots[row]
+                    for i in range(size):
+                        gradients[total, i] += gradients[b, i]
+            elif slots[row] == b:
+                slots[row] = -1
+                update_row(
+                    optimizer,
+                    learning_rates[0],
+                    penalties[0],
+                    constraints[0],
+                    number,
+                    table,
+                    row,
+                    gradients,
+                    b,
+                    first,
+                    second,
+                )
 
 
 @njit(forceinline=True)

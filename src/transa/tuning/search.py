@@ -19,14 +19,17 @@ from transa.errors import InputError
 from transa.kernels.threads import set_threads
 from transa.training import Options
 from transa.training.general import Trial
+from transa.tuning.outcome import Attempt, Tuned
 from transa.tuning.space import DEFAULT, ways_of_training
-from transa.tuning.study import Attempt, Beginning, StudyFolder, Tuned, optuna_module
+from transa.tuning.study import Beginning, StudyFolder, optuna_module
 from transa.tuning.trials import Limits, needs_short_vectors, search
 
 #: Minutes that a search takes unless the user says otherwise.
 MINUTES = 30.0
 #: How many trials fit a search at least, if none is ended before its last epoch.
 LEAST_TRIALS = 12
+#: The share of the time in which the best trials are repeated with other seeds.
+REPEATING = 0.25
 
 
 def tune(
@@ -45,7 +48,8 @@ def tune(
     """Search for settings that suit a graph, by their score on the validation split; the test split is not looked at.
 
     The first trial has the settings that `transa train` would use. Further ones vary them and other ways of training (TPE). Trials that
-    do worse than others after a part of their epochs are ended early (successive halving).
+    do worse than others after a part of their epochs are ended early (successive halving). In the last quarter of the time the best are
+    trained again with other seeds, and the best mean wins.
 
     Parameters
     ----------
@@ -87,7 +91,8 @@ def tune(
             return replace(tune(graph, model, settings, folder=Path(place) / "study", **kept), folder=None)  # type: ignore[arg-type]
     started, options, study = time.monotonic(), options or Options(), StudyFolder(folder)
     study.check(resume=resume)
-    limits = Limits(started + 60 * minutes, 60 * minutes / LEAST_TRIALS, trials)
+    whole = 60 * minutes
+    limits = Limits(started + whole, whole / LEAST_TRIALS, REPEATING * whole, trials)
     with study.locked():
         if resume:
             study.check_same(required(graph))
@@ -96,7 +101,8 @@ def tune(
             given = dict(settings or {})
             ways = ways_of_training(model, required(graph), given, minutes, options, callback)
             short = "dim" not in given and needs_short_vectors(graph, ways[DEFAULT], options, limits.trial_seconds)
-            study.start(graph, Beginning(ways, given, short))
+            # There is time for few trials then, and all of them go to settings near the default.
+            study.start(graph, Beginning({DEFAULT: ways[DEFAULT]} if short else ways, given, short))
         seen = {each.number for each in study.attempts()}
 
         def told() -> None:
@@ -121,6 +127,7 @@ def further_workers(study: StudyFolder, number: int, limits: Limits, options: Op
     shared = replace(options, threads=threads) if number else options
     command = [sys.executable, "-m", "transa.tuning.worker", str(study.path), "--options", json.dumps(asdict(shared))]
     command += ["--seconds", str(limits.deadline - time.monotonic()), "--trial-seconds", str(limits.trial_seconds)]
+    command += ["--repeating", str(limits.repeating)]
     command += [] if limits.trials is None else ["--trials", str(limits.trials)]
     processes = [subprocess.Popen([*command, "--seed", str(seed + 1000 * (each + 1))]) for each in range(number)]  # noqa: S603
     try:

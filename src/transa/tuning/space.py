@@ -33,9 +33,10 @@ class Scaled:
 
     factor: float
 
-    def suggest(self, trial: optuna.Trial, name: str, usual: Any) -> Any:
-        """Let a trial choose a value."""
-        low, high = usual / self.factor, usual * self.factor
+    def suggest(self, trial: optuna.Trial, name: str, usual: Any, near: bool) -> Any:
+        """Let a trial choose a value, or one near to what the way has: at most the root of the factor away."""
+        factor = self.factor**0.5 if near else self.factor
+        low, high = usual / factor, usual * factor
         if isinstance(usual, int):
             return trial.suggest_int(name, max(1, round(low)), round(high), log=True)
         return trial.suggest_float(name, low, high, log=True)
@@ -48,9 +49,13 @@ class Between:
     low: float
     high: float
 
-    def suggest(self, trial: optuna.Trial, name: str, usual: Any) -> Any:
-        """Let a trial choose a value."""
-        return trial.suggest_float(name, min(self.low, usual), max(self.high, usual))
+    def suggest(self, trial: optuna.Trial, name: str, usual: Any, near: bool) -> Any:
+        """Let a trial choose a value, or one near to what the way has: at most a quarter of the range away."""
+        low, high = min(self.low, usual), max(self.high, usual)
+        if near:
+            reach = (high - low) / 4
+            low, high = max(low, usual - reach), min(high, usual + reach)
+        return trial.suggest_float(name, low, high)
 
 
 #: How each setting is varied.
@@ -76,8 +81,8 @@ SPACE: dict[str, Scaled | Between] = {
     "clusters": Scaled(2),
 }
 #: Settings of which a training with short vectors tells nothing about one with long vectors: how long they should be, and what holds
-#: them back.
-UNTOLD = ("dim", "epochs", "dropout", "penalty", "table_penalty", "metric_penalty", "relation_dim")
+#: them back. Batches are as they are too: with smaller ones, fewer epochs would fit the same time.
+UNTOLD = ("dim", "epochs", "batch_size", "dropout", "penalty", "table_penalty", "metric_penalty", "relation_dim")
 #: Settings that do not tell two ways of training apart.
 _INCIDENTAL = {*SPACE, "sampled_entities", "validate_every", "patience", "with_rules", "rule_minutes"}
 
@@ -107,11 +112,13 @@ def varied(recipe: Recipe, fixed: Container[str]) -> dict[str, Any]:
     return found
 
 
-def suggested(trial: optuna.Trial, ways: Mapping[str, Recipe], fixed: Container[str]) -> tuple[str, Recipe]:
-    """Let a trial choose a way of training and its settings."""
+def suggested(
+    trial: optuna.Trial, ways: Mapping[str, Recipe], fixed: Container[str], *, near: bool = False
+) -> tuple[str, Recipe]:
+    """Let a trial choose a way of training and its settings, or settings near to those of the way."""
     way = trial.suggest_categorical("way", list(ways)) if len(ways) > 1 else DEFAULT
     usual = varied(ways[way], fixed)
-    chosen = {field: SPACE[field].suggest(trial, f"{way}.{field}", value) for field, value in usual.items()}
+    chosen = {field: SPACE[field].suggest(trial, f"{way}.{field}", value, near) for field, value in usual.items()}
     return way, recipe_from(ways[way].model_dump() | chosen)
 
 

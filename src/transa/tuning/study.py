@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
@@ -28,6 +28,7 @@ from transa.errors import InputError
 from transa.storage import atomic_file
 from transa.training import Recipe, RunFolder, recipe_from
 from transa.training.run import fingerprint
+from transa.tuning.outcome import Attempt, Tuned, attempt_of, averaged, best_of
 from transa.tuning.space import UNTOLD, usual_choice
 
 if TYPE_CHECKING:
@@ -39,65 +40,8 @@ FORMAT = 1
 ENOUGH = 8
 #: Of three trials that come so far, the best goes on; trials are compared after 1, 3 and 9 validations.
 REDUCTION = 3
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One trial of a search.
-
-    Attributes
-    ----------
-    number
-        Its number, from 0.
-    way
-        The way of training it varied.
-    settings
-        The settings it chose.
-    score
-        Its best validation score; None if there was none.
-    state
-        Whether it was trained to the end, ended since others did better, or failed.
-    epochs
-        The epochs it was to train.
-    seconds
-        How long it took.
-    """
-
-    number: int
-    way: str
-    settings: dict[str, Any]
-    score: float | None
-    state: Literal["done", "pruned", "failed"]
-    epochs: int | None
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """The outcome of a search.
-
-    Attributes
-    ----------
-    recipe
-        The recipe of the best trial, to be trained by `transa.TransA(recipe=…)` or ``transa train --recipe best.toml``.
-    best
-        The best trial.
-    default
-        The first trial, which has the settings that training would have without a search; None if it failed.
-    attempts
-        All trials in their order.
-    importance
-        The share of each setting of the best way in the differences between good trials and others; empty if too few are done.
-    folder
-        Where it is kept; None if it was not.
-    """
-
-    recipe: Recipe
-    best: Attempt
-    default: Attempt | None
-    attempts: list[Attempt]
-    importance: dict[str, float]
-    folder: Path | None = None
+#: Trials that are repeated in turn at the end of a search, beside the default.
+REPEATED = 4
 
 
 @dataclass(frozen=True)
@@ -111,7 +55,7 @@ class Beginning:
     given
         The settings of the user.
     short
-        Whether trials have short vectors, since too few epochs with long ones would fit.
+        Whether trials have short vectors, since too few epochs with long ones would fit; their settings stay near the default.
     """
 
     ways: dict[str, Recipe]
@@ -241,11 +185,32 @@ class StudyFolder:
         optuna, study = optuna_module(), self.study
         for trial in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
             study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-            study.enqueue_trial(trial.params, user_attrs={"default": trial.user_attrs.get("default", False)})
+            study.enqueue_trial(trial.params, user_attrs=_of_the_queue(trial))
+
+    def repeat_best(self, seconds: float) -> bool:
+        """Ask for the best trials and the default once more, with other seeds, as many as there is time for; tell whether any wait.
+
+        They are those with the best mean score so far. The default is among them, and another, or none is repeated.
+        """
+        optuna, study = optuna_module(), self.study
+        with FileLock(self.files.place(".round.lock")):  # workers take turns
+            if study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,)):
+                return True
+            trials = {trial.number: trial for trial in study.get_trials(deepcopy=False)}
+            means = averaged(self.attempts())
+            first = [each for each in means if trials[each.number].user_attrs.get("default")]
+            chosen = first + [each for each in means if each not in first][:REPEATED]
+            while chosen and sum(each.seconds for each in chosen) > seconds:
+                chosen.pop()
+            if len(chosen) < 2:
+                return False
+            for each in chosen:
+                study.enqueue_trial(trials[each.number].params, user_attrs={"seed": each.runs})
+            return True
 
     def attempts(self) -> list[Attempt]:
         """Return the trials that are over."""
-        return [_attempt(trial) for trial in self.study.get_trials(deepcopy=False) if trial.state.is_finished()]
+        return [attempt_of(trial) for trial in self.study.get_trials(deepcopy=False) if trial.state.is_finished()]
 
     def tuned(self) -> Tuned:
         """Return the outcome so far.
@@ -256,25 +221,32 @@ class StudyFolder:
             If no trial was trained to the end.
         """
         trials = [trial for trial in self.study.get_trials(deepcopy=False) if trial.state.is_finished()]
-        attempts = [_attempt(trial) for trial in trials]
+        attempts = [attempt_of(trial) for trial in trials]
         done = [each for each in attempts if each.state == "done"]
         if not done:
             why = next((trial.user_attrs["why"] for trial in reversed(trials) if "why" in trial.user_attrs), "no time")
             raise InputError(f"tune: no trial was trained to the end ({why})")
-        best = max(done, key=lambda each: (each.score or 0.0, -each.number))
+        means = averaged(attempts)
+        best = best_of(means)
         attributes = {trial.number: trial.user_attrs for trial in trials}
         recipe = recipe_from(attributes[best.number]["recipe"])
-        default = next((each for each in done if attributes[each.number].get("default")), None)
+        default = next((each for each in means if attributes[each.number].get("default")), None)
         return Tuned(recipe, best, default, attempts, importance(self.study, best, done), self.path)
 
     def write_best(self, tuned: Tuned) -> Path:
         """Write the best recipe so far as TOML."""
         path = self.files.place("best.toml")
-        against = "" if tuned.default is None else f", the default {tuned.default.score:.4f}"
-        head = f"# trial {tuned.best.number} of {len(tuned.attempts)}: {tuned.best.score:.4f} on valid{against}\n"
+        best, against = tuned.best, "" if tuned.default is None else f", the default {tuned.default.score:.4f}"
+        mean = f" (mean of {best.runs} runs)" if best.runs > 1 else ""
+        head = f"# trial {best.number} of {len(tuned.attempts)}: {best.score:.4f} on valid{mean}{against}\n"
         with atomic_file(path, overwrite=True) as file:
             file.write((head + as_toml(tuned.recipe)).encode())
         return path
+
+
+def _of_the_queue(trial: FrozenTrial) -> dict[str, Any]:
+    """Return what a trial was queued with."""
+    return {name: trial.user_attrs[name] for name in ("default", "seed") if name in trial.user_attrs}
 
 
 class _Connection(sqlite3.Connection):
@@ -284,22 +256,6 @@ class _Connection(sqlite3.Connection):
         super().__init__(*arguments, **options)
         self.execute("PRAGMA journal_mode = WAL")
         self.execute("PRAGMA synchronous = NORMAL")
-
-
-def _attempt(trial: FrozenTrial) -> Attempt:
-    from optuna.trial import TrialState
-
-    seen = [value for value in trial.intermediate_values.values() if value == value]
-    score = trial.value if trial.value is not None else max(seen, default=None)
-    state: Literal["done", "pruned", "failed"] = "failed"
-    if trial.state == TrialState.COMPLETE:
-        state = "done"
-    elif trial.state == TrialState.PRUNED and "why" not in trial.user_attrs:
-        state = "pruned"
-    seconds = trial.duration.total_seconds() if trial.duration else 0.0
-    settings = {name.partition(".")[2]: value for name, value in trial.params.items() if "." in name}
-    way = trial.params.get("way", "default")
-    return Attempt(trial.number, way, settings, score, state, trial.user_attrs.get("epochs"), seconds)
 
 
 def importance(study: Study, best: Attempt, done: list[Attempt]) -> dict[str, float]:

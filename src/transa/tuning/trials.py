@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Validations of a trial, about.
 VALIDATIONS = 9
+#: Epochs of a trial, at least, whatever they take: one alone says little of those that follow.
+LEAST_EPOCHS = 3
 #: Training triples by which the time of an epoch is estimated.
 TIMED = 20_000
 
@@ -33,6 +35,8 @@ class Limits:
         When the search ends, in seconds of `time.monotonic`.
     trial_seconds
         What one trial may take: it has fewer epochs where all would take longer.
+    repeating
+        So many seconds before the deadline, the best trials are repeated with other seeds instead of new ones.
     trials
         How many trials there are in the end, those before a resumption included; None for as many as fit.
     is_over
@@ -41,6 +45,7 @@ class Limits:
 
     deadline: float
     trial_seconds: float
+    repeating: float
     trials: int | None = None
     is_over: Callable[[], bool] = field(default=lambda: False)
 
@@ -54,9 +59,11 @@ def search(
     objective = Objective(graph, folder.beginning(), options, limits)
     while not limits.is_over():
         done = sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
-        late = done > 0 and time.monotonic() >= limits.deadline
-        if late or (limits.trials is not None and done >= limits.trials):
+        left = limits.deadline - time.monotonic()
+        if (done > 0 and left <= 0) or (limits.trials is not None and done >= limits.trials):
             break
+        if left <= limits.repeating and not folder.repeat_best(left) and any(each.seed for each in folder.attempts()):
+            break  # too little time is left for another round, and what is new would not be repeated
         study.optimize(objective, n_trials=1)
         told()
 
@@ -75,15 +82,17 @@ class Objective:
         """Train what the trial chooses."""
         optuna = optuna_module()
         try:
-            _, recipe = suggested(trial, self.beginning.ways, self.beginning.fixed)
+            short = self.beginning.short
+            _, recipe = suggested(trial, self.beginning.ways, self.beginning.fixed, near=short)
             trial.set_user_attr("recipe", self._in_full(recipe).model_dump())
-            if self.beginning.short:
+            if short:
                 recipe = recipe_from(recipe.model_dump() | {"dim": min(recipe.dim, TRIAL_DIM)})
             epochs = min(recipe.epochs, affordable(self.held_out, recipe, self.options, self.limits.trial_seconds))
             trial.set_user_attr("epochs", epochs)
             changes = {"epochs": epochs, "validate_every": max(1, epochs // VALIDATIONS), "patience": 0}
-            short = recipe_from(recipe.model_dump() | changes | {"with_rules": False})
-            trainer = Trainer(self.held_out, short, self.options)
+            changes["seed"] = recipe.seed + trial.user_attrs.get("seed", 0)
+            trained = recipe_from(recipe.model_dump() | changes | {"with_rules": False})
+            trainer = Trainer(self.held_out, trained, self.options)
             trainer.fit(_Reports(trial, self.limits))
         except (InputError, TrainingError) as error:  # settings that do not go together, too much memory, NaN
             trial.set_user_attr("why", str(error))
@@ -99,14 +108,14 @@ class Objective:
 
 
 def affordable(graph: KnowledgeGraph, recipe: Recipe, options: Options, seconds: float) -> int:
-    """Return how many epochs there is time for, at least 1, by the time that a second epoch takes on some of the triples."""
+    """Return how many epochs there is time for, at least `LEAST_EPOCHS`, by the time of a second epoch on some of the triples."""
     times: list[float] = []
     changes = {"epochs": 2, "validate_every": 0, "patience": 0, "with_rules": False, "warm_epochs": 0}
     step = -(-len(graph.train) // TIMED)
     some = replace(graph, train=graph.train[::step])
     Trainer(some, recipe_from(recipe.model_dump() | changes), options).fit(lambda done: times.append(done.seconds))
     epoch = (times[1] - times[0]) * len(graph.train) / len(some.train)
-    return max(1, int(seconds / max(epoch, 1e-9)))
+    return max(LEAST_EPOCHS, int(seconds / max(epoch, 1e-9)))
 
 
 def needs_short_vectors(graph: KnowledgeGraph, recipe: Recipe, options: Options, seconds: float) -> bool:
@@ -116,13 +125,17 @@ def needs_short_vectors(graph: KnowledgeGraph, recipe: Recipe, options: Options,
 
 
 class _Reports(Callback):
-    """Tells a study of each validation, and ends a trial that does worse than others or is too late, but not the default."""
+    """Tells a study of each validation, and ends a trial that does worse than others or is too late.
+
+    The default is always trained to its end, and a repetition if there is time.
+    """
 
     def __init__(self, trial: optuna.Trial, limits: Limits) -> None:
         self.trial = trial
         self.limits = limits
         self.step = 0
-        self.may_end = not trial.user_attrs.get("default")
+        self.is_default = trial.user_attrs.get("default", False)
+        self.is_repetition = "seed" in trial.user_attrs
 
     def on_epoch_end(self, trainer: Trainer, progress: Progress) -> None:
         """Report, and end the trial if others do better."""
@@ -132,6 +145,6 @@ class _Reports(Callback):
             self.trial.report(progress.best, self.step)
             worse = self.trial.should_prune()
         late = time.monotonic() > self.limits.deadline
-        may_end = self.may_end and progress.epoch < progress.epochs
-        if self.limits.is_over() or (may_end and (worse or late)):
+        may_end = not self.is_default and progress.epoch < progress.epochs
+        if self.limits.is_over() or (may_end and (late or (worse and not self.is_repetition))):
             raise optuna_module().TrialPruned

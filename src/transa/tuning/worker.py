@@ -19,12 +19,14 @@ def main() -> None:
     parser.add_argument("folder")
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--trial-seconds", type=float, required=True)
+    parser.add_argument("--repeating", type=float, required=True)
     parser.add_argument("--trials", type=int)
     parser.add_argument("--options", type=json.loads, required=True)
     parser.add_argument("--seed", type=int, required=True)
     given = parser.parse_args()
     parent, folder = os.getppid(), StudyFolder(given.folder)
-    limits = Limits(time.monotonic() + given.seconds, given.trial_seconds, given.trials, lambda: os.getppid() != parent)
+    deadline = time.monotonic() + given.seconds
+    limits = Limits(deadline, given.trial_seconds, given.repeating, given.trials, lambda: os.getppid() != parent)
     with suppress(KeyboardInterrupt):  # Ctrl-C reaches all processes, and the first one answers it
         search(folder, folder.graph(), Options(**given.options), limits, given.seed, lambda: None)
 
