@@ -3,17 +3,18 @@
     python benchmarks/cold_start.py wn18rr --words [--encoder FOLDER] [--maps RUN]
 
 A tenth of the entities is held out by seed, with all their triples. `--words` trains the model whose entities are the sum of their
-words; with a sentence encoder, its vectors count beside the words as well. What is added to the sum is chosen on entities that are held
-out of the remaining graph once more, by another seed (or on another graph, `--chosen-on`). `--maps` measures maps from TF-IDF, and
-from the encoder, into the space of a model of the graph without these entities (plain, weighted by the metrics, and trained by the
-loss), which is trained here if the folder holds none. Written after every step; the record keeps the steps that are not asked for.
+words; with a sentence encoder, its vectors count beside the words as well. Its settings are chosen on entities that are held out of the
+remaining graph once more, by another seed; `--choose` ends there, before anything is measured on those held out first. `--maps`
+measures maps from TF-IDF, and from the encoder, into the space of a model of the graph without these entities (plain, weighted by the
+metrics, and trained by the loss), which is trained here if the folder holds none. Written after every step; the record keeps what was
+done before.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,9 +25,12 @@ from record import load, save
 import transa
 from transa.data import KnowledgeGraph, KnownFacts
 from transa.data.alignment import aligned
+from transa.data.graph import SPLITS
+from transa.data.selecting import only
 from transa.data.splitting import hold_out_entities
 from transa.data.text_vectors import SentenceEncoder, TextEncoder, TfIdf, Vectors, entity_texts
 from transa.evaluation import link_prediction
+from transa.evaluation.popularity import by_popularity
 from transa.inference import NewTexts, Trained, extend, texts
 from transa.inference.placement import grown_model
 from transa.inference.text_map import learn_text_map
@@ -38,13 +42,11 @@ SHARE, SEED, SAMPLE = 0.1, 0, 2000
 WAYS = {"plain": (False, 0), "weighted": (True, 0), "trained": (True, 6)}
 #: What a record keeps.
 STEPS = ("frequency", "chosen_words", "joint_words", "chosen_encoder", "joint_encoder", "tfidf", "encoder")
-#: What is tried on valid for the joint model.
-TRIED: tuple[dict[str, Any], ...] = (
-    {"epochs": 2},
-    {"epochs": 3},
-    {"epochs": 6},
-    {"epochs": 3, "own_vectors": True},
-)
+#: What is tried on valid for the joint model, in this order, beside what `JOINT` has.
+TRIED: dict[str, tuple[dict[str, Any], ...]] = {
+    "words": ({"epochs": 3}, {"epochs": 6}, {"epochs": 3, "own_vectors": True}),
+    "encoder": ({"epochs": 3}, {"epochs": 6}),
+}
 BASE = {"dim": 200, "epochs": 20}
 JOINT: dict[str, Any] = {
     "entity_texts": True,
@@ -58,13 +60,17 @@ JOINT: dict[str, Any] = {
     "biases": False,
     "sampled_entities": 2000,
     "batch_size": 1024,
+    "validate_every": 0,
+    "patience": 0,
 }
 
 
 class Questions:
-    """The triples of entities that the base graph lacks, under the ids of the grown graph."""
+    """The triples of entities that the base graph lacks, of relations that it has, under the ids of the grown graph."""
 
     def __init__(self, graph: KnowledgeGraph, base: KnowledgeGraph) -> None:
+        left = np.array([relation in base.relations for relation in graph.relations])
+        graph = only(graph, {split: left[graph.triples(split)[:, 1]] for split in SPLITS})
         new = sorted(set(graph.entities) - set(base.entities))
         self.base, self.old = base, len(base.entities)
         self.entities = base.entities.followed_by(graph.entities.take([graph.entities.id(key) for key in new]))
@@ -90,20 +96,9 @@ class Questions:
         }
 
     def by_frequency(self) -> dict[str, float]:
-        """Rank by how often an entity is the answer in train, for the relation and side; ties count as their mean."""
-        train, size = self.base.train.astype(np.int64), len(self.entities)
-        ranks: list[float] = []
-        for head, relation, tail in self.sample.tolist():
-            rows = train[train[:, 1] == relation]
-            for target, side, known in (
-                (tail, 2, self.facts.tails[head * len(self.base.relations) + relation]),
-                (head, 0, self.facts.heads[relation * size + tail]),
-            ):
-                often = np.bincount(rows[:, side], minlength=size).astype(float)
-                own = often[target]
-                often[known] = -1
-                ranks.append(1 + int((often > own).sum()) + int((often == own).sum()) / 2)
-        return {"mrr": float(np.mean(1 / np.array(ranks)))}
+        """Rank by how often an entity is the answer in train, for the relation and side."""
+        train = KnownFacts(self.base.train, len(self.entities), len(self.base.relations))
+        return {"mrr": by_popularity(train, self.sample, self.facts).summary()["both"]["mrr"]}
 
 
 def base_model(name: str, base: KnowledgeGraph, run: Path) -> Trained:
@@ -131,14 +126,15 @@ def maps(questions: Questions, one: Trained, encoder: TextEncoder, seconds: floa
     return found
 
 
-def choose(name: str, base: KnowledgeGraph, encoder: dict[str, str]) -> dict[str, Any]:
-    """Choose the settings of the joint model on entities that are held out of the base graph once more, by another seed."""
+def choose(
+    name: str, base: KnowledgeGraph, label: str, encoder: dict[str, str], tried: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Try settings of the joint model on entities that are held out of the base graph once more; yield what was best after each."""
     questions = Questions(base, hold_out_entities(base, SHARE, SEED + 1))
-    tried = []
-    for settings in TRIED:
-        tried.append({"settings": settings, **joint(name, questions, settings | encoder)})
-        print(tried[-1], flush=True)
-    return {"tried": tried, "settings": max(tried, key=lambda each: each["mrr"])["settings"]}
+    for settings in TRIED[label]:
+        if settings not in [each["settings"] for each in tried]:
+            tried = [*tried, {"settings": settings, **joint(name, questions, settings | encoder)}]
+            yield {"tried": tried, "settings": max(tried, key=lambda each: each["mrr"])["settings"]}
 
 
 def joint(name: str, questions: Questions, settings: dict[str, Any]) -> dict[str, Any]:
@@ -158,10 +154,13 @@ class Remembering(SentenceEncoder):
 
     said: ClassVar[dict[str, Vectors]] = {}
 
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = folder
+
     def encode(self, texts: Sequence[str]) -> Vectors:
         new = sorted({text for text in texts if text not in self.said})
         if new:
-            self.said.update(zip(new, super().encode(new), strict=True))
+            self.said.update(zip(new, SentenceEncoder(self.folder).encode(new), strict=True))
         return np.stack([self.said[text] for text in texts])
 
     @classmethod
@@ -182,14 +181,15 @@ def main() -> None:
     parser.add_argument("--maps", type=Path, metavar="RUN")
     parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS), help="which maps")
     parser.add_argument("--encoder", type=Path)
-    parser.add_argument("--chosen-on", metavar="NAME", help="take the settings that were chosen on another graph")
+    parser.add_argument("--choose", action="store_true", help="only choose settings, on valid")
     parser.add_argument("--vectors", type=Path, help="where the encoder's vectors are kept, by entity id")
     options = parser.parse_args()
     torch.set_num_threads(1)
     graph = transa.load(options.name)
     questions = Questions(graph, hold_out_entities(graph, SHARE, SEED))
     record = f"benchmark_cold_start_{options.name}"
-    kept = {name: value for name, value in load(record).items() if name in STEPS}
+    before = load(record)
+    kept = {name: before[name] for name in STEPS if name in before and before["seed"] == SEED}
     figures: dict[str, Any] = {
         **kept,
         "entities": len(questions.entities),
@@ -202,10 +202,10 @@ def main() -> None:
 
     def keep(label: str, found: dict[str, Any]) -> None:
         figures[label] = found
-        print(label, found, flush=True)
+        print(label, found["tried"][-1] if "tried" in found else found, flush=True)
         save(record, started, **figures)
 
-    if "frequency" not in figures:
+    if "frequency" not in figures and not options.choose:
         keep("frequency", questions.by_frequency())
     seconds = 0.0
     if options.encoder:
@@ -215,13 +215,12 @@ def main() -> None:
     ways = {"words": {}} if options.words else {}
     ways |= {"encoder": {"text_encoder": str(options.encoder)}} if options.encoder else {}
     for label, encoder in ways.items():
-        if options.chosen_on:
-            chosen = load(f"benchmark_cold_start_{options.chosen_on}")[f"chosen_{label}"]["settings"]
-            figures[f"chosen_{label}"] = {"settings": chosen, "graph": options.chosen_on}
-        if f"chosen_{label}" not in figures:
-            keep(f"chosen_{label}", choose(options.name, questions.base, encoder))
-        if f"joint_{label}" not in figures:
-            keep(f"joint_{label}", joint(options.name, questions, figures[f"chosen_{label}"]["settings"] | encoder))
+        before = figures.get(f"chosen_{label}", {})
+        for chosen in choose(options.name, questions.base, label, encoder, before.get("tried", [])):
+            keep(f"chosen_{label}", chosen)
+        settings = figures[f"chosen_{label}"]["settings"]
+        if not options.choose and (f"joint_{label}" not in figures or settings != before.get("settings")):
+            keep(f"joint_{label}", joint(options.name, questions, settings | encoder))
     if options.maps:
         one = base_model(options.name, questions.base, options.maps)
         begun = time.process_time()

@@ -64,21 +64,31 @@ def cold_start_table() -> str:
         cells = [_ranked(part, path) for part in found.values()]
         if any(cells):
             rows.append(f"| {label} | {' | '.join(cell or 'not measured' for cell in cells)} |")
-    for name, part in found.items():
-        chosen = ", ".join(
-            f"{key}={str(value).lower()}" for key, value in part.get("chosen_words", {}).get("settings", {}).items()
-        )
-        rows += [
-            "",
-            f"{NAMES[name]}: {part['unseen']:,} of {part['entities']:,} entities unseen, {part['triples']:,} triples with them, "
-            f"of which {part['sampled']:,} were ranked{f'; for sums of words, {chosen}' if chosen else ''}{_where(part)}.",
-        ]
+    rows += [line for name, part in found.items() for line in ("", f"{NAMES[name]}: {_cold_start_note(part)}.")]
     return "\n".join(rows)
 
 
-def _where(part: dict[str, Any]) -> str:
-    other = part.get("chosen_words", {}).get("graph")
-    return f", as chosen on {NAMES[other]}" if other else ""
+def _cold_start_note(part: dict[str, Any]) -> str:
+    """Return how much was asked, what was chosen on valid among what, and how far the joint model is above frequency."""
+    said = [
+        f"{part['unseen']:,} of {part['entities']:,} entities unseen, {part['triples']:,} triples with them, "
+        f"of which {part['sampled']:,} were ranked"
+    ]
+    for way, label in {"words": "sums of words", "encoder": "the sentence encoder"}.items():
+        chosen = part.get(f"chosen_{way}", {})
+        if "tried" in chosen:
+            tried = "; ".join(f"{_settings(each['settings'])}: {each['mrr']:.3f}" for each in chosen["tried"])
+            said.append(f"tried on valid for {label} {tried}")
+        elif chosen:
+            said.append(f"for {label} {_settings(chosen['settings'])}, as chosen on {NAMES[chosen['graph']]}")
+        if f"joint_{way}" in part:
+            times = part[f"joint_{way}"]["mrr"] / part["frequency"]["mrr"]
+            said.append(f"{label} have {times:.1f} times the MRR by frequency".replace("encoder have", "encoder has"))
+    return ". ".join(each[0].upper() + each[1:] if place else each for place, each in enumerate(said))
+
+
+def _settings(chosen: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={str(value).lower()}" for key, value in chosen.items())
 
 
 def unseen_table() -> str:
@@ -95,13 +105,15 @@ def unseen_table() -> str:
 
 
 def classification_table() -> str:
-    """Return the accuracy of triple classification by models, by texts, and by both."""
+    """Return the accuracy of triple classification by models, by texts, and by both; what was chosen on valid is bold."""
     found = {name: part for name in ("wn11", "fb13") if (part := load(f"benchmark_text_classification_{name}"))}
-    labels = list(dict.fromkeys(label for part in found.values() for label in part["accuracy"]))
-    rows = [f"| accuracy | {' | '.join(NAMES[name] for name in found)} |", "|---|" + "---|" * len(found)]
-    for label in labels:
-        cells = [f"{part['accuracy'][label]:.1%}" if label in part["accuracy"] else "" for part in found.values()]
-        rows.append(f"| {label} | {' | '.join(cells)} |")
+    rows = [f"| test (valid) | {' | '.join(NAMES[name] for name in found)} |", "|---|" + "---|" * len(found)]
+    for way in next(iter(found.values()), {"accuracy": ()})["accuracy"]:
+        cells = []
+        for part in found.values():
+            cell = f"{part['accuracy'][way]:.1%} ({part['valid'][way]:.1%})"
+            cells.append(f"**{cell}**" if part["chosen"] == way else cell)
+        rows.append(f"| {way} | {' | '.join(cells)} |")
     return "\n".join(rows) if found else "not measured"
 
 

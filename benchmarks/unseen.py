@@ -62,7 +62,7 @@ def main() -> None:
         text_engine.SentenceEncoder = Remembering  # type: ignore[misc]
     settings |= load(f"benchmark_cold_start_{options.name}")[f"chosen_{label}"]["settings"]
     begun = time.process_time()
-    recipe = load_recipe("transa", "softmax", options.name, {**settings, "validate_every": 0, "patience": 0})
+    recipe = load_recipe("transa", "softmax", options.name, settings)
     model = Trainer(graph, recipe, Options(threads=1)).fit()
     seconds = round(time.process_time() - begun, 1)
     models = {"with_texts": model, "without": without_texts(model, unseen)}

@@ -37,7 +37,8 @@ def test_longer_words_have_stems():
 
 def test_texts_are_names_and_descriptions():
     entities = Vocabulary(["k1", "k2", "k3"], ["Ada", None, None], ["a writer", "a thing", None])
-    assert entity_texts(entities) == ["Ada. a writer", "k2. a thing", "k3"]
+    assert entity_texts(entities) == ["Ada. a writer", "a thing", "k3"]  # where others have names, a key is a code
+    assert entity_texts(Vocabulary(["ada", "k2"], None, ["a writer", None])) == ["ada. a writer", "k2"]
 
 
 def test_as_scikit_learn_has_it():

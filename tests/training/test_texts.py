@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -107,6 +109,17 @@ def test_what_an_encoder_says_counts_beside_the_words(encoder, tmp_path) -> None
     assert link_prediction(grown.model, asked, grown.facts).summary()["tail"]["hits@1"] == 1.0
     with pytest.raises(InputError, match="its own words"):
         extend(Trained(Trainer(graph, joint(epochs=1)).fit(), graph, joint()), texts=NewTexts(NEW, encoder=encoder))
+
+
+def test_a_key_says_nothing_where_entities_have_names(encoder) -> None:
+    plain, recipe = coloured(), joint(text_encoder=encoder, epochs=1)
+    names, texts = (dict.fromkeys(plain.entities, text) for text in ("Thing", "a blue thing"))
+    for named in (None, names):
+        graph = replace(plain, entities=plain.entities.described(named, texts))
+        one = Trained(Trainer(graph, recipe).fit(), graph, recipe)
+        grown = extend(one, texts=NewTexts({"red": "a green thing", "x7": "a green thing"})).trained
+        first, second = grown.model.entity.vector[-2:]
+        assert torch.equal(first, second) == (named is not None)
 
 
 def test_own_vectors_tell_entities_with_one_text_apart() -> None:

@@ -66,9 +66,16 @@ def stem_of(word: str) -> str:
 
 
 def entity_texts(entities: Vocabulary) -> list[str]:
-    """Return what is said of each entity: its name, or its key if it has none, and its description."""
+    """Return what is said of each entity: its name and its description.
+
+    Without a name, the key serves; but where other entities have names, keys are mere codes, and a description is enough.
+    """
     told = [None] * len(entities) if entities.descriptions is None else entities.descriptions.to_pylist()
-    return [". ".join(filter(None, (entities.name(each), text))) for each, text in enumerate(told)]
+    coded = () if entities.names is None else set(np.flatnonzero(entities.names.is_null()).tolist())
+    return [
+        text if text and each in coded else ". ".join(filter(None, (entities.name(each), text)))
+        for each, text in enumerate(told)
+    ]
 
 
 @dataclass(frozen=True, eq=False)

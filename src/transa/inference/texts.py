@@ -111,14 +111,15 @@ def place_by_texts(
         learned, folder = trained.model.words, texts.encoder or trained.recipe.text_encoder
         if texts.vectors is not None or (texts.encoder is not None and learned.encoded is None):
             raise InputError("texts: the model has learned its own words; it takes no encoder and no vectors")
-        told = entity_texts(graph.entities.take(ids[chosen]))
+        every = entity_texts(graph.entities)
+        told = [every[each] for each in ids[chosen].tolist()]
         encoder = SentenceEncoder(folder) if folder is not None and learned.encoded is not None else None
         _put(model, ids[chosen], learned.place(told, encoder))
         return ids[chosen], learned
     words: TfIdf | None = None
     if texts.vectors is not None:
-        every = _given(texts.vectors, old + len(ids))
-        known, placed = every[:old], every[old:]
+        given = _given(texts.vectors, old + len(ids))
+        known, placed = given[:old], given[old:]
     else:
         told = entity_texts(graph.entities)
         reader: TextEncoder
