@@ -6,7 +6,7 @@ import io
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +19,9 @@ from transa.readable import counted
 
 if TYPE_CHECKING:
     from transa.data import KnowledgeGraph
+    from transa.estimators import Estimator
     from transa.evaluation import Evaluation
+    from transa.inference import Trained
     from transa.training import Options, Recipe, RunFolder
     from transa.training.sharded.plan import Plan
 
@@ -60,19 +62,49 @@ class Sharing:
         """Start the workers, which ends this process; or be one of them, and return what they found if it is the first."""
         from transa.evaluation import evaluate
         from transa.training.sharded.checkpoints import opened
-        from transa.training.sharded.launching import is_first, joined, launch
+        from transa.training.sharded.launching import is_first, joined
         from transa.training.sharded.ranking import ShardedRanker
-        from transa.training.sharded.workers import Workers, check_workers
+        from transa.training.sharded.workers import Workers
 
-        if self.workers is not None:
-            check_workers(self.workers, folder.recipe().lanes)
-            launch(self.workers, as_worker(sys.argv[1:]), threads)
+        self._start(folder, threads)
         with joined():
             held = opened(folder, Workers(folder.recipe().lanes))
-            if not ranking.pop("loop_prior"):
-                held.model.loop_free = None
-            found = evaluate(ShardedRanker(held), folder.graph(), **ranking)
+            loop_prior = ranking.pop("loop_prior")
+            found = evaluate(ShardedRanker(held, loop_prior), folder.graph(), **ranking)
             return found if is_first() else None
+
+    @contextmanager
+    def opened(self, folder: RunFolder, check: Callable[[Trained], object]) -> Iterator[Estimator]:
+        """Open a run to put questions to it: whole, or as one of the workers, all of which must ask the same.
+
+        Where workers are to be started, `check` is called with the graph first: what it refuses is told once.
+        """
+        from transa.estimators import estimator_for, load_model
+
+        if not self.is_given:
+            yield load_model(folder)
+            return
+        from transa.inference import Trained
+        from transa.inference.together import TrainedTogether
+        from transa.training.sharded.launching import joined
+
+        if self.workers is not None:
+            check(Trained(folder.empty_model(), folder.graph()))
+            self._start(folder, None)
+        with joined():
+            trained = TrainedTogether.of_workers(folder)
+            yield estimator_for(folder.recipe())._fitted(trained)
+
+    def _start(self, folder: RunFolder, threads: int | None) -> None:
+        """Start the workers that read a finished run, if that is for this process to do."""
+        from transa.training.sharded.checkpoints import check_finished
+        from transa.training.sharded.launching import launch
+        from transa.training.sharded.workers import check_workers
+
+        if self.workers is not None:
+            check_finished(folder)
+            check_workers(self.workers, folder.recipe().lanes)
+            launch(self.workers, as_worker(sys.argv[1:]), threads, restarts=0)
 
 
 @dataclass(frozen=True)

@@ -102,15 +102,21 @@ def opened(folder: RunFolder, workers: Workers) -> ShardedModel:
     InputError
         If training has not finished, files are damaged, or one process trained.
     """
-    folder.check_finished()
-    if not folder.holds("weights.json"):
-        raise InputError("was trained by one process; leave out --workers and --sharded", path=folder.path)
+    check_finished(folder)
     recipe, graph = folder.recipe(), folder.graph()
     held = ShardedModel(folder.empty_model(), recipe, workers)
     read(folder, "weights", held)
     if recipe.loop_limit:
         held.model.loop_free = loop_free_relations(graph.train, len(graph.relations), recipe.loop_limit)
     return held
+
+
+def check_finished(folder: RunFolder) -> None:
+    """Raise an `InputError` if a folder holds no finished run of workers."""
+    folder.check_finished()
+    if not folder.holds("weights.json"):
+        folder.config()  # says so if this is no run at all
+        raise InputError("was trained by one process; leave out --workers and --sharded", path=folder.path)
 
 
 def _free_name(folder: RunFolder, kind: Kind) -> str:

@@ -32,12 +32,14 @@ class ShardedRanker(Ranker):
     ----------
     held
         Holds the rows; its model has no tables, but may have a loop prior.
+    loop_prior
+        Whether to use that prior.
     """
 
-    def __init__(self, held: ShardedModel) -> None:
+    def __init__(self, held: ShardedModel, loop_prior: bool = True) -> None:
         self.held = held
         self.model = held.model
-        self.has_prior = held.model.loop_free is not None
+        self.has_prior = loop_prior and held.model.loop_free is not None
 
     def count(self, queries: Queries, callback: Callback | None = None) -> RankCounts:
         """Count for each target of each query the entities that score better or the same."""
