@@ -11,7 +11,7 @@ import typer
 from transa.cli.graphs import load_triples
 from transa.cli.options import NoLoopPrior, Only, Run, Selection, SkipUnknown, TableOutput, TextFormat, add_command
 from transa.cli.output import deliver, note, note_compiling, note_learning, note_skipped, progress_bar, show
-from transa.cli.sharing import Sharing
+from transa.cli.sharing import SharedAsking
 
 if TYPE_CHECKING:
     from transa.inference import Question, Trained
@@ -48,7 +48,7 @@ def predict(
     run: Run,
     asked: Asked,
     output: TableOutput,
-    sharing: Sharing,
+    sharing: SharedAsking,
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many answers to each question.")] = 10,
     new_only: Annotated[bool, typer.Option("--new-only", help="Leave out what the graph holds already.")] = False,
     in_range: Annotated[

@@ -1,4 +1,4 @@
-"""A trained model that several workers answer for, each of which holds a part of its rows."""
+"""A trained model whose rows are not all here: several workers hold a part of them each, or they are on disk."""
 
 from __future__ import annotations
 
@@ -9,29 +9,26 @@ from typing import Any
 from transa.evaluation.ranking import Ranker
 from transa.inference.trained import Trained
 from transa.training import RunFolder
-from transa.training.sharded.checkpoints import opened
-from transa.training.sharded.model import ShardedModel
+from transa.training.sharded.model import Held
 from transa.training.sharded.pulled import pulled_model
 from transa.training.sharded.ranking import ShardedRanker
-from transa.training.sharded.workers import Workers
 
 
 @dataclass(eq=False)
 class TrainedTogether(Trained):
-    """A `Trained` of which every worker makes one and asks the same; all get the answers that one process would give.
+    """A `Trained` that answers as one process does which has all rows; every worker makes one and asks the same.
 
     Attributes
     ----------
     held
-        The rows of this worker.
+        The rows of this worker, or those on disk.
     """
 
-    held: ShardedModel = field(kw_only=True, repr=False)
+    held: Held = field(kw_only=True, repr=False)
 
     @classmethod
-    def of_workers(cls, folder: RunFolder) -> TrainedTogether:
-        """Read the part of a finished run of workers that this one holds; see `transa.training.sharded.checkpoints.opened`."""
-        held = opened(folder, Workers(folder.recipe().lanes))
+    def of_run(cls, folder: RunFolder, held: Held) -> TrainedTogether:
+        """Return the model of a run whose rows are held like this."""
         return cls(pulled_model(held), folder.graph(), held.recipe, folder, held=held)
 
     @cached_property

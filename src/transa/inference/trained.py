@@ -138,7 +138,7 @@ class Trained:
         """A checksum of the model's tables and the training triples."""
         digest = hashlib.sha256(self.graph.train.tobytes())
         for table in self.model.tensors().values():
-            for part in table.split(PART) if len(table.shape) else [table]:
+            for part in table.split(PART) if len(table.shape) else [table]:  # type: ignore[no-untyped-call]
                 digest.update(part.detach().cpu().contiguous().numpy().data)
         return digest.hexdigest()
 

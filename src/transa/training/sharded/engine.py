@@ -78,6 +78,12 @@ class ShardedEngine(ShardedModel):
             loss, violations = loss + float(of_lane[0]), violations + float(of_lane[1])
         return EpochReport(loss / len(batches), violations / (len(batches) * self.recipe.drawn_negatives))
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether all rows of this worker are numbers."""
+        tables = [*self.entities.tables.values(), *self.relations.tables.values()]
+        return all(bool(np.isfinite(table.sum())) for table in tables)
+
     def _train_batch(self, batch: Batch, factor: float, totals: npt.NDArray[np.float64]) -> None:
         """Take the steps of a batch, and add its losses and violations to `totals`."""
         self.steps += 1

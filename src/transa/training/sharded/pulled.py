@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from transa.models import Model, Rows
-from transa.training.sharded.model import ShardedModel
-from transa.training.sharded.rows import ShardedRows
+from transa.training.sharded.model import Held
+from transa.training.sharded.rows import HeldRows
 
 
 class PulledTable:
@@ -26,11 +26,11 @@ class PulledTable:
         The table, and its shape.
     """
 
-    def __init__(self, rows: ShardedRows, name: str, shape: tuple[int, ...]) -> None:
+    def __init__(self, rows: HeldRows, name: str, shape: tuple[int, ...]) -> None:
         self.rows = rows
         self.name = name
         self.shape = torch.Size(shape)
-        self.dtype = torch.from_numpy(rows.tables[name][:0]).dtype
+        self.dtype = torch.from_numpy(np.empty(0, rows.kind)).dtype
         self.device = torch.device("cpu")
 
     def __getitem__(self, ids: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ class PulledTable:
         return self.shape.numel()
 
 
-def pulled_model(held: ShardedModel) -> Model:
+def pulled_model(held: Held) -> Model:
     """Return the model with tables that come from whoever holds them; what scores given triples needs no others."""
     model = copy(held.model)
     for role, rows in (("entity", held.entities), ("relation", held.relations)):
