@@ -110,12 +110,10 @@ def test_a_run_goes_on_from_the_last_epoch_to_the_same_bits(tmp_path: Path, monk
     assert last.best == whole.best
 
 
-def test_four_parts_learn(tmp_path: Path) -> None:
-    losses: list[float] = []
-    trainer(tmp_path / "run", "transe", epochs=10).fit(lambda progress: losses.append(progress.loss))
-    assert losses[-1] < 0.6 * losses[0]
-    found = transa.load_model(tmp_path / "run").evaluate().summary()["both"]
-    assert found["mrr"] > 0.3
+def test_four_parts_learn_almost_as_one(tmp_path: Path) -> None:
+    how = {"epochs": 40, "learning_rate": 0.2, "dim": 16}
+    trainer(tmp_path / "run", "transe", **how).fit()
+    assert transa.load_model(tmp_path / "run").evaluate().summary()["both"]["mrr"] > 0.7  # 0.77 with all rows in memory
 
 
 def test_rows_are_read_from_disk_with_the_same_answers(command, tmp_path: Path) -> None:

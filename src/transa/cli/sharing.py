@@ -190,7 +190,7 @@ class SharedTraining(Sharing):
         from transa.training.sharded.trainer import ShardedTrainer
 
         check_sharded(graph, recipe, options)
-        expected = self._plan(graph, recipe)
+        expected = self._plan(graph, recipe, options)
         if self.plan:
             return expected.report()
         note(f"memory: about {expected}")
@@ -198,7 +198,7 @@ class SharedTraining(Sharing):
             self._check_memory(expected, options)
         if self.workers is not None:
             launch(self.workers, as_worker(sys.argv[1:]), options.threads)
-        with joined():
+        with joined(options.device):
             if self.parts is None:
                 trainer = ShardedTrainer(graph, recipe, options, folder, source)
                 who = f"{counted(trainer.workers.count, 'worker')}, each with {counted(trainer.threads, 'thread')}"
@@ -218,7 +218,7 @@ class SharedTraining(Sharing):
                     trainer.fit(callback, resume=again)
             return trainer.summary()
 
-    def _plan(self, graph: KnowledgeGraph, recipe: Recipe) -> Plan:
+    def _plan(self, graph: KnowledgeGraph, recipe: Recipe, options: Options) -> Plan:
         """Return what training takes, after a check that the work can be shared like this."""
         from transa.errors import InputError
         from transa.training.sharded.plan import Sizes, plan
@@ -231,7 +231,7 @@ class SharedTraining(Sharing):
 
             if self.workers is not None or self.sharded:
                 raise InputError("--parts: goes with one process, not with --workers or --sharded")
-            check_parted(recipe, self.parts)
+            check_parted(recipe, self.parts, options)
             return parts_plan(Sizes.of(graph), recipe, self.parts, mapped=mapped)
         if self.workers is not None:
             check_workers(self.workers, recipe.lanes)

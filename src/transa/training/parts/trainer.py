@@ -50,7 +50,7 @@ class PartsTrainer(ShardedTrainer):
         *,
         parts: int,
     ) -> None:
-        check_parted(recipe, parts)
+        check_parted(recipe, parts, options)
         self.parts = parts
         super().__init__(graph, recipe, replace(options, checkpoint_epochs=1), folder, source)
 
@@ -107,12 +107,14 @@ class PartsTrainer(ShardedTrainer):
         return {**super()._details(), "parts": self.parts}
 
 
-def check_parted(recipe: Recipe, parts: int) -> None:
+def check_parted(recipe: Recipe, parts: int, options: Options) -> None:
     """Raise an `InputError` if pairs of parts cannot be trained by a recipe, beyond what workers cannot train."""
     check_parts(parts, recipe.lanes)
     why = ""
     if recipe.has_metric and recipe.metric_update != "gradient":
         why = f"metric_update={recipe.metric_update!r}: the closed form of W_r needs all triples of a relation at once"
+    if options.engine == "torch" or options.device != "cpu":
+        why = "pairs of parts are trained by compiled kernels on the CPU"
     if recipe.penalty and recipe.penalty_rows == "all":
         why = "penalty_rows='all' would count once for each pair"
     if why:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import torch
 import torch.distributed as dist
 
 from transa.errors import InputError, TransaError
@@ -68,8 +69,8 @@ def is_first() -> bool:
 
 
 @contextmanager
-def joined() -> Iterator[None]:
-    """Be one of the workers that torchrun started; alone, if it did not.
+def joined(device: str = "cpu") -> Iterator[None]:
+    """Be one of the workers that torchrun started; alone, if it did not. Each worker of a machine takes a GPU of its own, if any.
 
     Raises
     ------
@@ -81,7 +82,9 @@ def joined() -> Iterator[None]:
         return
     _end_with_parent()
     try:
-        dist.init_process_group("gloo")
+        if device.startswith("cuda"):
+            torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
+        dist.init_process_group("cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo")
     except (ValueError, RuntimeError) as error:
         raise InputError(f"the workers do not find one another ({error})") from None
     try:

@@ -53,7 +53,7 @@ class ShardedTrainer(Ending):
         self.folder = folder
         self.source = source
         self.threads = set_threads(options.threads)
-        self.workers = Workers(recipe.lanes)
+        self.workers = Workers(recipe.lanes, options.device)
         self.model: Model = recipe.build_model(len(graph.entities), len(graph.relations))
         self.engine = self._engine()
         if recipe.loop_limit:
@@ -63,7 +63,10 @@ class ShardedTrainer(Ending):
         self._stopped = False
 
     def _engine(self) -> Any:
-        return ShardedEngine(self.model, self.graph, self.recipe, self.workers)
+        options = self.options
+        by_torch = options.engine == "torch" or options.device != "cpu"
+        device = options.device if by_torch else None
+        return ShardedEngine(self.model, self.graph, self.recipe, self.workers, device)
 
     def _keep(self, kind: checkpoints.Kind, **notes: Any) -> None:
         """Write the rows, those of a checkpoint with the state of the optimiser; see `checkpoints.write`."""
