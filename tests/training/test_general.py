@@ -123,7 +123,7 @@ def test_with_time_left_the_best_is_trained_longer_and_its_settings_are_varied_o
 def test_settings_are_varied_again_where_others_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     def train(_: object, recipe: Recipe, epochs: int) -> SimpleNamespace:
         score = (recipe.dim == 100) + (recipe.dim == 100 and recipe.dropout == 0.1)  # dropout is varied before dim
-        return SimpleNamespace(epoch=epochs, best=score + (recipe.entity_norm != "unit"), seconds=0.01 * epochs)
+        return SimpleNamespace(epoch=epochs, best=score + (recipe.entity_norm != "ball"), seconds=0.01 * epochs)
 
     monkeypatch.setattr("transa.training.general._Search._train", train)
     trials: list[Trial] = []

@@ -15,6 +15,7 @@ from transa.errors import InputError
 from transa.evaluation import link_prediction
 from transa.kernels.softmax import CHUNK, Tile, cross_entropy, space_for
 from transa.kernels.threads import one_blas_thread
+from transa.training.query_batches import QueryBatches
 from transa.training.trainer import start_model
 
 UMLS = transa.load("umls")
@@ -33,6 +34,7 @@ MODELS = {
 HOW: dict[str, dict[str, Any]] = {
     "all entities": {},
     "some entities": {"sampled_entities": 20, "batch_size": 16},
+    "neighbours of answers": {"sampled_entities": 20, "neighbour_candidates": 3, "batch_size": 16},
     "a few answers at once": {"answers_at_once": 2, "batch_size": 64},
     "others hidden": {"answers_at_once": 2, "hide_answers": True, "sampled_entities": 60, "batch_size": 64},
     "dropout and smoothing": {"dropout": 0.3, "label_smoothing": 0.1},
@@ -119,6 +121,23 @@ def test_torch_trains_every_model(model: str) -> None:
     assert reports[-1].loss < reports[0].loss
 
 
+def test_neighbours_of_the_answers_are_candidates() -> None:
+    some = {"sampled_entities": 1, "neighbour_candidates": 4, "batch_size": 8}
+    queries = QueryBatches(UMLS, settings(**SOFTMAX | {"model": "transe"} | some), heads=True)
+    near: dict[int, set[int]] = {}
+    for head, _, tail in UMLS.train.tolist():
+        near.setdefault(head, set()).add(tail)
+        near.setdefault(tail, set()).add(head)
+    for batch in queries.epoch(1):
+        found = queries.candidates(batch, 1)
+        assert found is not None
+        candidates, answers = set(found.tolist()), set(batch.targets.tolist())
+        assert all(len(near[answer] & candidates) >= min(4, len(near[answer])) for answer in answers)
+        others = candidates - answers - set(batch.fixed.tolist())
+        assert len(others) <= 1 + 4 * len(answers)
+        assert len([entity for entity in others if not any(entity in near[answer] for answer in answers)]) <= 1
+
+
 @pytest.mark.slow
 def test_it_learns() -> None:
     recipe = settings(**SOFTMAX | MODELS["diagonal"] | {"dim": 16, "learning_rate": 0.1, "batch_size": 128})
@@ -132,6 +151,7 @@ def test_it_learns() -> None:
     [
         ({"loss": "margin"}, "negatives: 'all' goes with the loss 'softmax'"),
         ({"candidates": "typed"}, "negatives: 'all' goes without"),
+        ({"neighbour_candidates": 4}, "neighbour_candidates: goes with sampled_entities"),
         ({"negatives": 4, "dropout": 0.1}, "dropout: goes with negatives 'all' alone, found 4"),
         ({"negatives": "some"}, "negatives"),
         ({"dropout": 1.0}, "dropout"),

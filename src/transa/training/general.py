@@ -1,9 +1,9 @@
 """The recipe for a graph that no recipe was made for: settings from its size, and short trials on valid for what size does not tell.
 
 Which training suits a graph cannot be seen from outside: a softmax over entities with free vectors learns most where entities have many
-facts, one with vectors of norm 1 where they have few, and self-adversarial negatives in between. So each is tried for a moment. The
-best is then tried with twice the epochs, as long as that helps. Where time is left, further settings are varied one after another. What
-does best on the validation split is trained in full, and rules are mined beside it. Where the graph has no validation triples, the
+facts, one with vectors of norm at most 1 where they have few, and self-adversarial negatives in between. So each is tried for a moment.
+The best is then tried with twice the epochs, as long as that helps. Where time is left, further settings are varied one after another.
+What does best on the validation split is trained in full, and rules are mined beside it. Where the graph has no validation triples, the
 trials hold out some training triples, and there are no rules, since nothing tells how much they should count.
 """
 

@@ -90,6 +90,7 @@ class QueryBatches:
         self.answers = first[question], (first + sizes)[question]
         self.fixed = fixed[order[first]][question].astype(np.int32)
         self.kinds = kinds[order[first]][question].astype(np.int32)
+        self.neighbours = _neighbours(triples, self.num_entities) if recipe.neighbour_candidates else None
 
     def __len__(self) -> int:
         return len(self.fixed)
@@ -124,13 +125,29 @@ class QueryBatches:
         return offsets[::2], places
 
     def candidates(self, batch: QueryBatch, number: int) -> npt.NDArray[np.int64] | None:
-        """Return the entities among which the answers of a batch are ranked, sorted: its own and those drawn for it; None: all."""
+        """Return the entities among which the answers of a batch are ranked, sorted; None: all.
+
+        They are its own, those drawn for it, and some neighbours of its answers, if the recipe has such.
+        """
         sample = self.recipe.sampled_entities
         if sample is None or sample >= self.num_entities:
             return None
         random = np.random.default_rng([self.recipe.seed, SHARED_NEGATIVES, number, batch.start])
         drawn = random.integers(self.num_entities, size=sample)
-        return np.unique(np.concatenate([batch.fixed, batch.targets, drawn]))
+        near = [] if self.neighbours is None else [self._near(np.unique(batch.targets), self.neighbours, random)]
+        return np.unique(np.concatenate([batch.fixed, batch.targets, drawn, *near]))
+
+    def _near(
+        self, entities: npt.NDArray[np.int64], neighbours: Ragged, random: np.random.Generator
+    ) -> npt.NDArray[np.int64]:
+        """Return some neighbours of each entity: of one that has more, those that follow on a random place."""
+        offsets, ids = neighbours
+        first, degrees = offsets[entities], np.diff(offsets)[entities]
+        taken = np.minimum(degrees, self.recipe.neighbour_candidates)
+        begin = (random.random(len(entities)) * degrees).astype(np.int64)
+        _, turns = _ranges(begin, begin + taken)
+        found: npt.NDArray[np.int64] = ids[np.repeat(first, taken) + turns % np.repeat(degrees, taken)]
+        return found
 
     def kept(self, batch: QueryBatch, number: int, dim: int, kind: npt.DTypeLike) -> Masks:
         """Return what dropout multiplies the vectors of a batch's entities with, and these once the relation has moved them."""
@@ -160,6 +177,12 @@ def part_of(ragged: Ragged, some: slice) -> Ragged:
     offsets, values = ragged
     borders = offsets[some.start : some.stop + 1]
     return borders - borders[0], values[borders[0] : borders[-1]]
+
+
+def _neighbours(triples: npt.NDArray[np.int64], size: int) -> Ragged:
+    """Return the entities that share a triple with each entity, and the borders of the entities."""
+    ends = np.unique(np.concatenate([triples[:, [0, 2]], triples[:, [2, 0]]]), axis=0)
+    return np.searchsorted(ends[:, 0], np.arange(size + 1)), ends[:, 1]
 
 
 def _ranges(starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> Ragged:

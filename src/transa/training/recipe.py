@@ -140,6 +140,11 @@ class Recipe(BaseModel):
         None,
         description="With negatives 'all', draw so many entities for each batch instead; its own entities come on top.",
     )
+    neighbour_candidates: Whole = Field(
+        0,
+        description="With sampled_entities, so many training neighbours of each right answer are candidates as well: near the answer, "
+        "they are the likeliest wrong ones.",
+    )
     answers_at_once: Count | None = Field(
         None,
         description="With negatives 'all', ask a question with more right answers several times an epoch, with so many of them.",
@@ -367,8 +372,11 @@ class Recipe(BaseModel):
             raise ValueError("negatives: 'all' goes without shared_negatives and with candidates 'all'")
         if self.hide_answers and (not self.answers_at_once or self.label_smoothing):
             raise ValueError("hide_answers: goes with answers_at_once and without label_smoothing")
+        if self.neighbour_candidates and self.sampled_entities is None:
+            raise ValueError("neighbour_candidates: goes with sampled_entities; without, all entities are candidates")
         softmax_only = (
             "sampled_entities",
+            "neighbour_candidates",
             "answers_at_once",
             "label_smoothing",
             "dropout",

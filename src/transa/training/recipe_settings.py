@@ -51,6 +51,7 @@ class Settings(TypedDict, total=False):
     temperature: float
     negligible: float
     sampled_entities: int | None
+    neighbour_candidates: int
     answers_at_once: int | None
     hide_answers: bool
     label_smoothing: float
