@@ -45,6 +45,7 @@ FIRST: dict[str, Any] = {
     "negligible": 0.0,
     "negatives": 1,
     "sampled_entities": None,
+    "neighbour_candidates": 0,
     "answers_at_once": None,
     "hide_answers": False,
     "label_smoothing": 0.0,
