@@ -353,18 +353,35 @@ def peaks_table() -> str:
 
 
 def lane_negatives_table() -> str:
-    found = read("benchmark_lane_negatives")
-    rows = ["| FB15K, valid, negatives | MRR | Hits@1 | Hits@10 | MR | seconds |", "|---|---|---|---|---|---|"]
+    return _on_valid("benchmark_lane_negatives", "negatives")
+
+
+def parts_table() -> str:
+    return _on_valid("benchmark_parts", "parts")
+
+
+def _on_valid(record: str, what: str) -> str:
+    """Return the measures on the validation split of FB15K, for each of some ways to train."""
+    found = read(record)
+    rows = [f"| FB15K, valid, {what} | MRR | Hits@1 | Hits@10 | MR | seconds |", "|---|---|---|---|---|---|"]
     for name, row in found["valid"].items():
         hits = " | ".join(f"{100 * row[f'hits@{k}']:.1f}" for k in (1, 10))
         rows.append(f"| {name} | {row['mrr']:.3f} | {hits} | {row['mr']:.0f} | {row['seconds']:.0f} |")
-    return "\n".join(
-        [
-            *rows,
-            "",
-            f"({found['epochs']} epochs, k = {found['dim']}, {found['negatives']} negatives; `results/benchmark_lane_negatives.json`)",
-        ]
-    )
+    how = f"{found['epochs']} epochs, k = {found['dim']}, {found['negatives']} negatives"
+    return "\n".join([*rows, "", f"({how}; `results/{record}.json`)"])
+
+
+def large_table() -> str:
+    """Return what the generated graph took, as far as it was measured."""
+    record = read("benchmark_scale")
+    found = record["figures"]
+    rows = ["| | CPU-seconds | peak of memory | positives per CPU-second |", "|---|---|---|---|"]
+    for name, row in found.items():
+        if "peak_bytes" in row:
+            rate = f"{row['positives_per_cpu_second']:,}" if "positives_per_cpu_second" in row else ""
+            rows.append(f"| {name} | {row['cpu_seconds']:,.0f} | {row['peak_bytes'] / 1e9:.2f} GB | {rate} |")
+    sizes = f"{record['entities']:,} entities, {record['triples']:,} triples, k = {record['dim']}"
+    return "\n".join([*rows, "", f"({sizes}; `results/benchmark_scale.json`)"])
 
 
 def fill(path: str, name: str, table: str) -> None:
@@ -390,6 +407,11 @@ if __name__ == "__main__":
     fill("docs/serving.md", "serving", serving_table())
     fill("docs/serving.md", "api", api_text())
     fill("docs/scale.md", "scale", scale_table())
-    for name, table in (("plan", peaks_table), ("lane_negatives", lane_negatives_table)):
+    for name, table in (
+        ("plan", peaks_table),
+        ("lane_negatives", lane_negatives_table),
+        ("parts", parts_table),
+        ("scale", large_table),
+    ):
         if (ROOT / "results" / f"benchmark_{name}.json").exists():
-            fill("docs/scale.md", name.replace("_", " "), table())
+            fill("docs/scale.md", "large" if name == "scale" else name.replace("_", " "), table())

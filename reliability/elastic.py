@@ -141,7 +141,7 @@ def main() -> None:
         found = Elastic(Path(work), random.Random(given.seed)).make(given.kills)
     print(json.dumps(found, indent=2))
     if not given.no_record:
-        print(save("reliability_elastic", started, kills=given.kills, seed=given.seed, **found))
+        print(save("reliability_elastic", started, seed=given.seed, **found))
 
 
 if __name__ == "__main__":

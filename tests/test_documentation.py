@@ -48,6 +48,7 @@ NOT_RUN = {
     "torchrun ": "starts workers on several machines",
     "transa train BIG --workers": "torchrun takes the place of the process; tests/cli/test_sharing.py starts workers",
     "transa evaluate runs/big --workers": "the same",
+    "transa predict runs/big --workers": "the same",
     "make ": "sets up an environment and calls pytest; .ci/run does that on a clean clone",
     "python3 -m venv ": "installs from the network; .ci/run does the same by way of make",
     "transa serve ": "serves until it is told to stop; tests/server does that",

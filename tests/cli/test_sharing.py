@@ -11,6 +11,7 @@ import pytest
 
 from tests.training.helpers import same_bits
 from transa.cli.sharing import as_worker, resuming
+from transa.evaluation import ranking
 from transa.training import RunFolder
 
 SMALL = ["--model", "transe", "--recipe", "modern", "--set", "epochs=3", "--set", "dim=8", "--set", "validate_every=2"]
@@ -27,9 +28,11 @@ def test_workers_that_a_command_starts_train_the_same_as_one(command, tmp_path: 
     assert same_bits(one.model().tensors(), two.model().tensors())
     assert one.curve() == two.curve()
     assert two.read_json("metrics.json")["workers"] == 2
-    for asked in (("evaluate", tmp_path / "two", "--no-rules"), ("predict", tmp_path / "two", "--head", "usa")):
-        result = command(*asked, *(("--relation", "embassy") if asked[0] == "predict" else ()))
-        assert result.code == 0, result.err
+    assert command("evaluate", tmp_path / "two", "--no-rules").code == 0
+    asked = ["predict", str(tmp_path / "two"), "--head", "usa", "--relation", "embassy", "--json"]
+    started = [sys.executable, "-m", "transa", *asked, "--workers", "2"]
+    together = subprocess.run(started, check=True, capture_output=True, timeout=300)
+    assert json.loads(together.stdout) == json.loads(command(*asked).out)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +42,9 @@ def test_workers_that_a_command_starts_train_the_same_as_one(command, tmp_path: 
         (["--model", "transa", "--recipe", "softmax", "--workers", "2"], "the softmax over all entities"),
         (["--model", "transr", "--recipe", "modern", "--workers", "2"], "tables other than vectors and metrics"),
         ([*SMALL, "--workers", "2", "--set", "smoothness=laplacian"], "smoothness='laplacian' is not available"),
-        ([*SMALL, "--workers", "2", "--engine", "torch"], "compiled kernels on the CPU"),
+        ([*SMALL, "--workers", "2", "--lock-free"], "without lock_free"),
+        ([*SMALL, "--workers", "2", "--device", "nowhere"], "a device that torch can use here"),
+        (["--model", "transa", "--recipe", "paper", "--workers", "2", "--engine", "torch"], "full metrics"),
         (["--model", "transa", "--workers", "2"], "need a recipe by its name"),
         ([*SMALL, "--sharded", "--set", "lanes=1000"], "lanes: 1,000 are more than the 14 entities"),
     ],
@@ -115,6 +120,40 @@ def test_workers_evaluate_as_one_process_does(command, tmp_path: Path) -> None:
     refused = command("evaluate", tmp_path / "alone", "--sharded")
     assert refused.code == 2
     assert "trained by one process" in refused.err
+
+
+@pytest.mark.parametrize("settings", [["--model", "transe"], ["--model", "transa", "--set", "metric=lowrank"]])
+def test_workers_predict_as_one_process_does(
+    command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: list[str]
+) -> None:
+    """The same text, and the same probabilities, learned anew."""
+    monkeypatch.setattr(ranking, "SMALL", 0)  # one process answers by kernels, also a few questions to a small model
+    run, questions = tmp_path / "run", tmp_path / "questions.csv"
+    how = [*settings, "--recipe", "modern", "--set", "epochs=3", "--set", "dim=8", "--set", "loop_limit=0.01"]
+    assert command("train", "nations", *how, "--sharded", "--out", run).code == 0
+    rows = ["usa,embassy,", ",ngo,china", "usa,,uk", "china,treaties,", ",embassy,usa"]
+    questions.write_text("\n".join(["head,relation,tail", *rows]))
+    for options in ([], ["--new-only", "--in-range"], ["--no-loop-prior", "--top", "3"]):
+        found = []
+        for more in ([], ["--sharded"]):
+            (run / "calibration.json").unlink(missing_ok=True)  # both learn probabilities
+            result = command("predict", run, "--queries", questions, "--json", *options, *more)
+            assert result.code == 0, result.err
+            found.append((result.out, (run / "calibration.json").exists() and (run / "calibration.json").read_text()))
+        assert found[0] == found[1]
+
+
+def test_what_workers_cannot_answer_is_said_before_they_start(command, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert command("train", "nations", *SMALL, "--sharded", "--out", run).code == 0
+    asked = ("predict", run, "--relation", "embassy", "--workers")
+    for words, message in (
+        ((*asked, "2", "--head", "atlantis"), "atlantis"),
+        ((*asked, "3", "--head", "usa"), "3 do not divide the 8 lanes"),
+    ):
+        refused = command(*words)
+        assert refused.code == 2
+        assert message in refused.err
 
 
 def test_a_plan_says_what_training_takes_and_trains_nothing(command, tmp_path: Path) -> None:

@@ -48,10 +48,10 @@ def recipes() -> dict[str, Recipe]:
     }
 
 
-def train(recipe: Recipe, epochs: int = EPOCHS) -> tuple[ShardedEngine, list[float]]:
-    """Train some epochs with the workers of this process group."""
+def train(recipe: Recipe, epochs: int = EPOCHS, device: str | None = None) -> tuple[ShardedEngine, list[float]]:
+    """Train some epochs with the workers of this process group, with gradients by torch if there is a device."""
     model = recipe.build_model(len(UMLS.entities), len(UMLS.relations))
-    engine = ShardedEngine(model, UMLS, recipe, Workers(recipe.lanes))
+    engine = ShardedEngine(model, UMLS, recipe, Workers(recipe.lanes), device)
     engine.start()
     losses = []
     for number in range(1, epochs + 1):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.training import helpers
 from tests.training.sharded_workers import (
@@ -31,6 +34,7 @@ from transa.training.sharded.slices import merged
 from transa.training.sharded.trainer import ShardedTrainer
 
 pytestmark = pytest.mark.slow
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +81,27 @@ def test_it_trains_as_the_single_process_engine(name: str) -> None:
     for full, table in whole(engine).items():
         expected = model.tensors()[full].numpy().reshape(table.shape)
         assert np.abs(table - expected).max() < 1e-5, full
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_cuda)])
+@pytest.mark.parametrize("name", ["transe adam", "diagonal adagrad_row", "lowrank adam"])
+def test_torch_finds_the_gradients_of_the_kernels(name: str, device: str) -> None:
+    changed = {"precision": "float64", "loss": "self_adversarial", "negligible": 0.05}
+    recipe = recipes()[name].model_copy(update=changed)
+    (kernels, expected), (torch_on_device, losses) = (train(recipe, device=where) for where in (None, device))
+    assert losses == pytest.approx(expected, rel=1e-9)
+    for full, table in whole(torch_on_device).items():
+        assert np.abs(table - whole(kernels)[full]).max() < 1e-7, full
+
+
+@needs_cuda
+def test_workers_with_gpus_train_through_nccl(tmp_path: Path) -> None:
+    """Has never run: no machine with GPUs was at hand."""
+    words = ["train", "umls", "--model", "transe", "--recipe", "modern", "--set", "epochs=2", "--device", "cuda"]
+    count = str(min(torch.cuda.device_count(), 2))
+    started = [sys.executable, "-m", "transa", *words, "--workers", count, "--out", str(tmp_path / "run")]
+    subprocess.run(started, check=True, capture_output=True, timeout=300)
+    assert RunFolder(tmp_path / "run").read_json("metrics.json")["engine"] == "sharded, torch on cuda"
 
 
 @pytest.fixture(scope="module")

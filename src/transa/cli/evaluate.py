@@ -21,7 +21,7 @@ from transa.cli.output import (
     shown_names,
     table,
 )
-from transa.cli.sharing import Sharing
+from transa.cli.sharing import SharedAsking
 from transa.readable import counted
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Machine:
     ignore_memory: IgnoreMemory = False
 
 
-def evaluate(run: Run, ranking: Ranking, machine: Machine, sharing: Sharing, report: Report) -> None:
+def evaluate(run: Run, ranking: Ranking, machine: Machine, sharing: SharedAsking, report: Report) -> None:
     """Rank the true head and tail of each triple among all entities."""
     if sharing.is_given:
         with sharing.one_voice():
@@ -135,8 +135,8 @@ def evaluate(run: Run, ranking: Ranking, machine: Machine, sharing: Sharing, rep
     _tell({"run": str(run), **found.report(ties=ranking.ties, hits=places), "seconds": seconds}, found, ranking, report)
 
 
-def _evaluate_together(run: Path, ranking: Ranking, machine: Machine, sharing: Sharing, report: Report) -> None:
-    """Rank with several workers; the first one tells."""
+def _evaluate_together(run: Path, ranking: Ranking, machine: Machine, sharing: SharedAsking, report: Report) -> None:
+    """Rank with several workers, of which the first one tells, or by rows on disk."""
     import time
 
     from transa.errors import InputError
@@ -144,9 +144,9 @@ def _evaluate_together(run: Path, ranking: Ranking, machine: Machine, sharing: S
     from transa.training import RunFolder
 
     if report.ranks is not None or machine.device != "cpu":
-        raise InputError("--workers and --sharded go without --ranks and --device")
+        raise InputError("--workers, --sharded and --on-disk go without --ranks and --device")
     places = _places(ranking.hits)
-    if sharing.sharded:
+    if sharing.workers is None:
         set_threads(machine.threads)
     started = time.perf_counter()
     asked = {"split": ranking.split, "known": _splits(ranking.known), "limit": ranking.limit, "seed": ranking.seed}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from transa.cli.graphs import load_triples
 from transa.cli.options import NoLoopPrior, Only, Run, Selection, SkipUnknown, TableOutput, TextFormat, add_command
 from transa.cli.output import deliver, note, note_compiling, note_learning, note_skipped, progress_bar, show
+from transa.cli.sharing import SharedAsking
 
 if TYPE_CHECKING:
+    from transa.inference import Question, Trained
     from transa.inference.rows import Skipped
 
 #: What we say if a search finds nothing.
@@ -46,6 +48,7 @@ def predict(
     run: Run,
     asked: Asked,
     output: TableOutput,
+    sharing: SharedAsking,
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many answers to each question.")] = 10,
     new_only: Annotated[bool, typer.Option("--new-only", help="Leave out what the graph holds already.")] = False,
     in_range: Annotated[
@@ -56,10 +59,11 @@ def predict(
     """Answer (head, relation, ?), (?, relation, tail) or (head, ?, tail)."""
     from transa.data.places import Places
     from transa.errors import InputError
-    from transa.estimators import load_model
     from transa.inference.answers import Question, frame_of
+    from transa.inference.predict import ids_of
     from transa.inference.question_files import read_questions, whole_questions
     from transa.inference.reports import notes_on_answers, report_of_answers
+    from transa.training import RunFolder
 
     output.check()
     given = (asked.head, asked.relation, asked.tail)
@@ -68,26 +72,31 @@ def predict(
     if asked.queries is None and asked.skip_unknown:
         raise InputError("--skip-unknown goes with --queries")
     questions, places = read_questions(asked.queries) if asked.queries is not None else ([Question(*given)], Places())
-    model = load_model(run)
-    skipped: list[Skipped] = []
-    if asked.queries is not None:
-        questions, skipped = whole_questions(model.trained_, questions, places, skip_unknown=asked.skip_unknown)
-        note_skipped(skipped, "question")
-    note_compiling("best_answers", model.model_, len(questions))
-    note_learning(model.trained_)
-    answers = model.answer(questions, top=top, new_only=new_only, in_range=in_range, loop_prior=not no_loop_prior)
-    note(*notes_on_answers(model.trained_, answers))
-    left = f"no answer is left{' that is new' if new_only else ''}{' in range' if in_range else ''}"
-    note(*(f"{each.table().title}: {left}" for each in answers if not each))
 
-    def report() -> dict[str, Any]:
-        return {"run": str(run), **report_of_answers(model.trained_, answers, skipped)}
+    def understood(trained: Trained) -> tuple[list[Question], list[Skipped]]:
+        if asked.queries is None:
+            ids_of(trained, questions)
+            return questions, []
+        return whole_questions(trained, questions, places, skip_unknown=asked.skip_unknown)
+
+    with sharing.one_voice(), sharing.opened(RunFolder(run), understood) as model:
+        questions, skipped = understood(model.trained_)
+        note_skipped(skipped, "question")
+        note_compiling("best_answers", model.model_, len(questions))
+        note_learning(model.trained_)
+        answers = model.answer(questions, top=top, new_only=new_only, in_range=in_range, loop_prior=not no_loop_prior)
+        note(*notes_on_answers(model.trained_, answers))
+        left = f"no answer is left{' that is new' if new_only else ''}{' in range' if in_range else ''}"
+        note(*(f"{each.table().title}: {left}" for each in answers if not each))
+        report = {"run": str(run), **report_of_answers(model.trained_, answers, skipped)}
+    if sharing.is_quiet:  # the first worker tells
+        return
 
     def show_all() -> None:
         for each in answers:
             show(each.table(full=output.iris), full=output.iris)
 
-    deliver(output, lambda: frame_of(answers), report, show_all)
+    deliver(output, lambda: frame_of(answers), lambda: report, show_all)
 
 
 def check(

@@ -21,6 +21,7 @@ from transa.inference.held_out_questions import learn
 
 if TYPE_CHECKING:
     from transa.inference.trained import Trained
+    from transa.training import RunFolder
 
 #: The file of a run folder that keeps them.
 FILE = "calibration.json"
@@ -108,16 +109,23 @@ class Confidence:
         if folder is None:
             return cls.fit(trained)
         origin = _origin(trained.fingerprint, trained.graph)
-        try:
-            kept = folder.read_json(FILE)
-            if kept.get("origin") == origin:
+        kept = trained.agreed(_kept(folder, origin))
+        with suppress(InputError):
+            if kept is not None:
                 return cls.from_dict(kept)
-        except InputError:
-            pass
         found = cls.fit(trained)
         with suppress(InputError):
             folder.write_json(FILE, {"origin": origin, **found.to_dict()})
         return found
+
+
+def _kept(folder: RunFolder, origin: str) -> dict[str, Any] | None:
+    """Return what a run folder keeps of an origin, if it is readable."""
+    try:
+        kept = folder.read_json(FILE)
+    except InputError:
+        return None
+    return kept if kept.get("origin") == origin else None
 
 
 def _origin(fingerprint: str, graph: KnowledgeGraph) -> str:

@@ -49,8 +49,7 @@ def answer(
     if top < 1:
         raise InputError(f"top: expected at least 1, found {top}")
     trained = trained if loop_prior else trained.without_loop_prior
-    many = len(questions) > 1
-    ids = np.array([_ids(trained, question, number * many) for number, question in enumerate(questions, start=1)])
+    ids = ids_of(trained, questions)
     found: list[Answers | None] = [None] * len(questions)
     for asked in PLACES:
         rows = [row for row, question in enumerate(questions) if question.asked == asked]
@@ -62,6 +61,12 @@ def answer(
             for row, answers in zip(rows, _entities(trained, side, ids[rows], top, new_only, in_range), strict=True):
                 found[row] = answers
     return [answers for answers in found if answers is not None]
+
+
+def ids_of(trained: Trained, questions: Sequence[Question]) -> npt.NDArray[np.int64]:
+    """Return the ids that questions name, with 0 in the place of what they ask for; `InputError` if there is no such name."""
+    many = len(questions) > 1
+    return np.array([_ids(trained, question, number * many) for number, question in enumerate(questions, start=1)])
 
 
 def _ids(trained: Trained, question: Question, number: int) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -31,6 +31,9 @@ from transa.training import Recipe, RunFolder
 
 #: Below this share of loops among the training triples of a relation, an entity is no answer to itself.
 RARE = 0.1
+
+#: Rows of a table whose checksum is taken at once.
+PART = 1 << 16
 
 #: The file of a run folder that tells how a model was extended.
 EXTENSION = "extension.json"
@@ -122,10 +125,7 @@ class Trained:
     @cached_property
     def without_loop_prior(self) -> Trained:
         """The same model without its loop prior, to which every entity may be an answer to itself."""
-        other = Trained(
-            self.model, self.graph, self.recipe, calibrated=self.calibrated, loop_prior=False, loose=self.loose
-        )
-        return self._sharing(other)
+        return self._sharing(replace(self, folder=None, loop_prior=False, told=()))
 
     def _sharing(self, other: Trained) -> Trained:
         """Return another trained model of the same graph with what follows from the graph."""
@@ -138,8 +138,13 @@ class Trained:
         """A checksum of the model's tables and the training triples."""
         digest = hashlib.sha256(self.graph.train.tobytes())
         for table in self.model.tensors().values():
-            digest.update(table.detach().cpu().contiguous().numpy().data)
+            for part in table.split(PART) if len(table.shape) else [table]:  # type: ignore[no-untyped-call]
+                digest.update(part.detach().cpu().contiguous().numpy().data)
         return digest.hexdigest()
+
+    def agreed(self, value: Any) -> Any:
+        """Return a value that processes which answer together must not see differently, such as what a file holds by now."""
+        return value
 
     # ------------------------------------------------------------------ names
 

@@ -34,6 +34,8 @@ class CompiledEngine:
     ----------
     steps
         The trained tables, by the names under which checkpoints keep the two parts of their optimiser state.
+    number
+        The number of the last step.
     """
 
     name = "numba"
@@ -49,7 +51,7 @@ class CompiledEngine:
             *(LOSSES[recipe.loss], recipe.margin, recipe.temperature, recipe.negligible, root, recipe.soft_penalty)
         )
         self.steps: dict[tuple[str, str], TableSteps] = {}
-        self._number = 0
+        self.number = 0
         largest = max(min(self.epoch_batches.batch_size, len(self.epoch_batches)), GROUP_SIZE if model.grouped else 1)
         self.losses = np.empty(largest, np.float64)
         self.violations = np.empty(largest, np.int64)
@@ -71,7 +73,7 @@ class CompiledEngine:
         products: AbstractContextManager[None] = one_blas_thread() if self.model.grouped else nullcontext()
         with products:
             for batch in batches.batches:
-                self._number += 1
+                self.number += 1
                 self._train_batch(batch, batches.examples(batch), factor)
                 size = batch.stop - batch.start
                 loss += float(self.losses[:size].sum())
@@ -85,14 +87,14 @@ class CompiledEngine:
 
     def state(self) -> dict[str, Tensor]:
         """Return the optimiser's state."""
-        found = {"steps": torch.tensor([self._number])}
+        found = {"steps": torch.tensor([self.number])}
         for names, steps in self.steps.items():
             found |= zip(names, map(torch.from_numpy, (steps.first, steps.second)), strict=True)
         return found
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         """Load the state that `state` returned after an epoch."""
-        self._number = int(state["steps"][0])
+        self.number = int(state["steps"][0])
         for (first, second), steps in self.steps.items():
             steps.first[...] = state[first].numpy()
             steps.second[...] = state[second].numpy()

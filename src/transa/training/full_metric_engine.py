@@ -46,5 +46,5 @@ class FullMetricEngine(CompiledEngine):
             hinge_gradient_phase(*work, *results)
         else:
             grouped_gradient_phase(*work, self.scores, *results)
-        step = self.vectors.step(self._number, factor)
+        step = self.vectors.step(self.number, factor)
         self.vectors.take(examples, step, self.factors, self.active, self.gradients)

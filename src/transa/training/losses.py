@@ -11,6 +11,13 @@ from transa.kernels.codes import LOGISTIC, MARGIN, SELF_ADVERSARIAL, SOFTMAX
 LOSSES = {"margin": MARGIN, "logistic": LOGISTIC, "self_adversarial": SELF_ADVERSARIAL, "softmax": SOFTMAX}
 
 
+def without_negligible(gradient: Tensor, share: float) -> Tensor:
+    """Set derivatives by the scores of negatives to 0 that are below this share of the largest of their positive."""
+    sizes = gradient[:, 1:].abs()
+    small = sizes < share * sizes.amax(1, keepdim=True)
+    return torch.cat([gradient[:, :1], gradient[:, 1:].masked_fill(small, 0)], dim=1)
+
+
 def loss_of(kind: int, margin: float, temperature: float, positive: Tensor, negative: Tensor) -> tuple[Tensor, Tensor]:
     """Return the loss of each positive (n) against its negatives (n, K), and which negatives violate.
 

@@ -56,10 +56,10 @@ class MatrixEngine(CompiledEngine):
         relations = triples[groups[:-1], 1]
         moved, gradients = self._differentiate(groups, relations, heads, tails)
         scatter_gradients(at_head, heads, tails, self.gradients)
-        step = self.vectors.step(self._number, factor)
+        step = self.vectors.step(self.number, factor)
         self.vectors.take(examples, step, self.factors, self.active, self.gradients)
         for name, steps in self.relations.items():
-            steps.take(relations, steps.step(self._number, factor), moved, gradients[name])
+            steps.take(relations, steps.step(self.number, factor), moved, gradients[name])
 
     @np.errstate(over="ignore", invalid="ignore")  # NaN stops the run
     def _differentiate(

@@ -78,7 +78,7 @@ class RowEngine(CompiledEngine):
         return np.zeros((self.model.num_relations, 0, self.model.dim), self.model.entity.vector.numpy().dtype), ""
 
     def _train_batch(self, batch: Batch, examples: Examples, factor: float) -> None:
-        step = self.vectors.step(self._number, factor)
+        step = self.vectors.step(self.number, factor)
         if self.lock_free:
             state = self.vectors.first, self.vectors.second
             lock_free_phase(
@@ -94,4 +94,4 @@ class RowEngine(CompiledEngine):
             size = batch.stop - batch.start
             gradients = self.extra_gradients.reshape(len(self.extra_gradients), -1)
             relations = np.ascontiguousarray(examples.triples[batch.start : batch.stop, 1])
-            self.extra.take(relations, self.extra.step(self._number, factor), self.active[:size], gradients)
+            self.extra.take(relations, self.extra.step(self.number, factor), self.active[:size], gradients)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from transa.data import KnowledgeGraph
 from transa.models import Model, Rows
 from transa.training.engine import EpochReport
 from transa.training.epoch_batches import Batch, EpochBatches
-from transa.training.losses import LOSSES, loss_of
+from transa.training.losses import LOSSES, loss_of, without_negligible
 from transa.training.optimizers import state_shapes, update_rows
 from transa.training.recipe import Recipe
 from transa.training.settings import decay_all, table_settings
@@ -83,7 +84,7 @@ class TorchEngine:
         recipe = self.recipe
         scores, excess = self._scores(batch, leaves, head_places, relation_places, tail_places, soft=True)
         if recipe.negligible and recipe.loss != "margin":
-            scores.register_hook(self._leave_out)  # type: ignore[no-untyped-call]
+            scores.register_hook(partial(without_negligible, share=recipe.negligible))  # type: ignore[no-untyped-call]
         scores.retain_grad()
         losses, violating = loss_of(LOSSES[recipe.loss], recipe.margin, recipe.temperature, scores[:, 0], scores[:, 1:])
         total = losses.sum() if excess is None else losses.sum() + recipe.soft_penalty * excess.sum()
@@ -142,12 +143,6 @@ class TorchEngine:
         for role, ids in touched.items():
             self._step(role, slice(None) if ids is None else ids, slice(None), leaves[role], learning_rate_factor)
         return float(total.detach()), violating // len(sides)
-
-    def _leave_out(self, gradient: Tensor) -> Tensor:
-        """Set negligible derivatives with respect to the scores of negatives to 0."""
-        sizes = gradient[:, 1:].abs()
-        small = sizes < self.recipe.negligible * sizes.amax(1, keepdim=True)
-        return torch.cat([gradient[:, :1], gradient[:, 1:].masked_fill(small, 0)], dim=1)
 
     def _tensor(self, array: npt.NDArray[Any]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).long().to(self.device)

@@ -52,7 +52,7 @@ def write(folder: RunFolder, kind: Kind, held: ShardedModel, **notes: Any) -> No
     from torch.distributed.checkpoint.state_dict_saver import save
 
     workers = held.workers
-    name = workers.tell(_free_name(folder, kind) if workers.is_first else None)
+    name = workers.tell(free_name(folder, kind) if workers.is_first else None)
     parts = list(_parts(held, state=kind == "checkpoint"))
     named = {str(part.slice): torch.from_numpy(part.values) for part in parts}
     if held.model.loop_free is not None and workers.is_first and kind != "checkpoint":
@@ -102,9 +102,7 @@ def opened(folder: RunFolder, workers: Workers) -> ShardedModel:
     InputError
         If training has not finished, files are damaged, or one process trained.
     """
-    folder.check_finished()
-    if not folder.holds("weights.json"):
-        raise InputError("was trained by one process; leave out --workers and --sharded", path=folder.path)
+    check_finished(folder)
     recipe, graph = folder.recipe(), folder.graph()
     held = ShardedModel(folder.empty_model(), recipe, workers)
     read(folder, "weights", held)
@@ -113,7 +111,15 @@ def opened(folder: RunFolder, workers: Workers) -> ShardedModel:
     return held
 
 
-def _free_name(folder: RunFolder, kind: Kind) -> str:
+def check_finished(folder: RunFolder) -> None:
+    """Raise an `InputError` if a folder holds no finished run of workers."""
+    folder.check_finished()
+    if not folder.holds("weights.json"):
+        folder.config()  # says so if this is no run at all
+        raise InputError("was trained by one process; leave out --workers and --sharded", path=folder.path)
+
+
+def free_name(folder: RunFolder, kind: Kind) -> str:
     """Return the name of the folder that is not in use, and clear it."""
     used = folder_of(folder.read_json(f"{kind}.json")) if folder.holds(f"{kind}.json") else ""
     name = next(f"{kind}.{letter}" for letter in FOLDERS if f"{kind}.{letter}" != used)

@@ -20,6 +20,7 @@ from transa.training.recipe import Recipe
 from transa.training.settings import table_settings
 from transa.training.sharded.gradients import Distinct, LaneGradients, Moved
 from transa.training.sharded.model import TABLES, ShardedModel
+from transa.training.sharded.torch_gradients import TorchLaneGradients
 from transa.training.sharded.workers import Workers
 
 
@@ -34,11 +35,15 @@ class ShardedEngine(ShardedModel):
         What to train on, and how.
     workers
         Who takes part.
+    device
+        Where torch computes gradients; None: compiled kernels do.
     """
 
     name = "sharded"
 
-    def __init__(self, model: Model, graph: KnowledgeGraph, recipe: Recipe, workers: Workers) -> None:
+    def __init__(
+        self, model: Model, graph: KnowledgeGraph, recipe: Recipe, workers: Workers, device: str | None = None
+    ) -> None:
         trained = training_model(model, recipe)
         super().__init__(model, recipe, workers, table_settings(trained, recipe))
         kernel = trained.kernel()
@@ -53,9 +58,11 @@ class ShardedEngine(ShardedModel):
         objective = Objective(
             *(LOSSES[recipe.loss], recipe.margin, recipe.temperature, recipe.negligible, kernel.root, 0.0)
         )
-        self.lanes = LaneGradients(
-            find_score(kernel.score), objective, model.dim, recipe.drawn_negatives, kind, learned
-        )
+        sizes = recipe.drawn_negatives, kind, learned
+        self.lanes = LaneGradients(find_score(kernel.score), objective, model.dim, *sizes)
+        if device is not None:
+            self.name = f"sharded, torch on {torch.device(device).type}"
+            self.lanes = TorchLaneGradients(trained, objective, *sizes, device)
         #: Room for the vectors that a batch touches, which is used again: new pages take long.
         self._joint: Array = np.empty((0, model.dim), kind)
         self._distinct = {
@@ -77,6 +84,12 @@ class ShardedEngine(ShardedModel):
         for of_lane in self.workers.gather(totals):  # in the order of the lanes, as all sums
             loss, violations = loss + float(of_lane[0]), violations + float(of_lane[1])
         return EpochReport(loss / len(batches), violations / (len(batches) * self.recipe.drawn_negatives))
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all rows of this worker are numbers."""
+        tables = [*self.entities.tables.values(), *self.relations.tables.values()]
+        return all(bool(np.isfinite(table.sum())) for table in tables)
 
     def _train_batch(self, batch: Batch, factor: float, totals: npt.NDArray[np.float64]) -> None:
         """Take the steps of a batch, and add its losses and violations to `totals`."""

@@ -62,7 +62,7 @@ class LaneGradients:
     Parameters
     ----------
     score, objective
-        What to differentiate.
+        What to differentiate; without a score, a subclass knows.
     dim, negatives, kind
         The dimension of vectors, negatives of a positive, and the type of the numbers.
     extra
@@ -70,7 +70,7 @@ class LaneGradients:
     """
 
     def __init__(
-        self, score: Score, objective: Objective, dim: int, negatives: int, kind: npt.DTypeLike, extra: int
+        self, score: Score | None, objective: Objective, dim: int, negatives: int, kind: npt.DTypeLike, extra: int
     ) -> None:
         self.score = score
         self.objective = objective
@@ -86,19 +86,30 @@ class LaneGradients:
         self.extra_sums = np.zeros((lanes, relations, self.extra, self.dim), self.kind)
         self.moved = np.zeros((lanes, rows), np.bool_)
 
+    def make_room(self, lanes: int, tables: Tables) -> None:
+        """Make the sums large enough for some lanes and a small table."""
+        relations = len(tables.extra)
+        needed, room = (
+            (lanes, tables.num_entities + relations, relations),
+            (
+                *self.moved.shape,
+                self.extra_sums.shape[1],
+            ),
+        )
+        if any(need > has for need, has in zip(needed, room, strict=True)):
+            self._allocate(*(max(pair) for pair in zip(needed, room, strict=True)))
+
     def of_lanes(self, examples: Examples, tables: Tables, lanes: list[Batch]) -> list[Moved]:
         """Return the sums of the gradients of some lanes, whose rows and groups are those of `examples`."""
         entities, relations = tables.num_entities, len(tables.extra)
-        needed, room = (len(lanes), entities + relations, relations), (*self.moved.shape, self.extra_sums.shape[1])
-        if any(need > has for need, has in zip(needed, room, strict=True)):
-            self._allocate(*(max(pair) for pair in zip(needed, room, strict=True)))
+        self.make_room(len(lanes), tables)
         borders = np.array([lanes[0].start, *(lane.stop for lane in lanes)])
         losses, violations = np.empty(len(examples.negatives)), np.empty(len(examples.negatives), np.int64)
         work = examples, tables, self.objective, losses, violations
         if isinstance(self.score, GroupScore):
             for lane, moved, sums in zip(lanes, self.moved, self.sums, strict=False):
                 self._add_groups(self.score, lane, *work, moved[: entities + relations], sums[: entities + relations])
-        else:
+        elif self.score is not None:
             lane_phase(self.score, borders, *work, self.moved, self.sums, self.extra_sums)
         return [
             self._moved(at, entities, losses[lane.start : lane.stop], violations[lane.start : lane.stop])

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import torch
 import torch.distributed as dist
 
 from transa.errors import InputError, TransaError
@@ -22,17 +23,17 @@ STARTED = "TRANSA_WORKERS"
 _PARENT_DEATH = 1
 
 
-def launch(workers: int, arguments: list[str], threads: int | None = None) -> None:
+def launch(workers: int, arguments: list[str], threads: int | None = None, *, restarts: int = RESTARTS) -> None:
     """Replace this process by torchrun, which starts workers on this machine, each with ``transa ARGUMENTS``.
 
-    Without `threads`, the workers share the processors.
+    Without `threads`, the workers share the processors. Those that only ask a model have no checkpoint to go on from, and no restarts.
     """
     each = str(threads or max(1, (os.cpu_count() or 1) // workers))
     # with a shared store, restarts fail four times in five (pytorch#135712)
     settings = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "OMP_NUM_THREADS": each, "NUMBA_NUM_THREADS": each}
     settings[STARTED] = str(workers)
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(workers)]
-    command = [sys.executable, *torchrun, "--max-restarts", str(RESTARTS), "-m", "transa", *arguments]
+    command = [sys.executable, *torchrun, "--max-restarts", str(restarts), "-m", "transa", *arguments]
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(sys.executable, command, {**os.environ, **settings})  # noqa: S606
@@ -68,8 +69,8 @@ def is_first() -> bool:
 
 
 @contextmanager
-def joined() -> Iterator[None]:
-    """Be one of the workers that torchrun started; alone, if it did not.
+def joined(device: str = "cpu") -> Iterator[None]:
+    """Be one of the workers that torchrun started; alone, if it did not. Each worker of a machine takes a GPU of its own, if any.
 
     Raises
     ------
@@ -81,7 +82,9 @@ def joined() -> Iterator[None]:
         return
     _end_with_parent()
     try:
-        dist.init_process_group("gloo")
+        if device.startswith("cuda"):
+            torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
+        dist.init_process_group("cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo")
     except (ValueError, RuntimeError) as error:
         raise InputError(f"the workers do not find one another ({error})") from None
     try:

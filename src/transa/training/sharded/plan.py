@@ -113,7 +113,7 @@ def plan(sizes: Sizes, recipe: Recipe, workers: int, *, mapped: bool = False) ->
         "order of an epoch": ORDER * triples,
         "lanes": (DEALT + HELD // workers) * (sizes.entities + model.num_relations),
         "tables": -(-sum(map(prod, model.shapes().values())) * width // workers),
-        "optimiser": -(-_state(model, recipe) * width // workers),
+        "optimiser": -(-state_numbers(model, recipe) * width // workers),
         "batch": (gradients + (PULLED + lanes) * pulled) * model.dim * width
         + DRAWN * positives * recipe.drawn_negatives,
     }
@@ -122,7 +122,7 @@ def plan(sizes: Sizes, recipe: Recipe, workers: int, *, mapped: bool = False) ->
     return Plan(workers, memory, shared, _sent(model, recipe, triples, workers))
 
 
-def _state(model: Model, recipe: Recipe) -> int:
+def state_numbers(model: Model, recipe: Recipe) -> int:
     """Return how many numbers the optimiser keeps."""
     settings = table_settings(training_model(model, recipe), recipe)
     shapes = {name: model.shapes()[name] for name in settings}

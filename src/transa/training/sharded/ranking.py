@@ -19,7 +19,7 @@ from transa.evaluation.ranking import Ranker, as_asked
 from transa.kernels.arguments import Array
 from transa.models import Model, Rows
 from transa.training.recipe import Recipe
-from transa.training.sharded.model import ShardedModel
+from transa.training.sharded.model import Held
 
 #: Questions whose best answers are looked for at once.
 QUESTIONS = 256
@@ -32,12 +32,14 @@ class ShardedRanker(Ranker):
     ----------
     held
         Holds the rows; its model has no tables, but may have a loop prior.
+    loop_prior
+        Whether to use that prior.
     """
 
-    def __init__(self, held: ShardedModel) -> None:
+    def __init__(self, held: Held, loop_prior: bool = True) -> None:
         self.held = held
         self.model = held.model
-        self.has_prior = held.model.loop_free is not None
+        self.has_prior = loop_prior and held.model.loop_free is not None
 
     def count(self, queries: Queries, callback: Callback | None = None) -> RankCounts:
         """Count for each target of each query the entities that score better or the same."""
@@ -107,13 +109,13 @@ class _Small:
         The entities they name, sorted.
     """
 
-    def __init__(self, held: ShardedModel, queries: Queries, named: npt.NDArray[np.int64]) -> None:
+    def __init__(self, held: Held, queries: Queries, named: npt.NDArray[np.int64]) -> None:
         self.held = held
         self.asked = queries
         self.named = named
         rows = held.entities.numbering.rows[named]
         order = np.argsort(rows)
-        self.vectors = np.empty((len(named), held.model.dim), held.entities.tables["vector"].dtype)
+        self.vectors = np.empty((len(named), held.model.dim), held.entities.kind)
         self.vectors[order] = held.entities.pull(rows[order], ("vector",))
         self.relations = np.unique(queries.relations)
         rows = held.relations.numbering.rows[self.relations]
@@ -135,8 +137,8 @@ class _Small:
 
     def ranker(self, lane: int | None) -> Ranker:
         """Return the ranker of a lane with the named entities behind its own, or of these alone."""
-        own = self.held.entities.tables["vector"]
-        vectors = self.vectors if lane is None else np.concatenate([own[self.held.entities.lane(lane)], self.vectors])
+        own = [] if lane is None else [self.held.entities.of_lane(lane, "vector")]
+        vectors = np.concatenate([*own, self.vectors])
         return Ranker(_model(self.held.recipe, self.held.model, vectors, self.pulled))
 
     def in_lane(self, lane: int, *, behind: bool) -> Queries:

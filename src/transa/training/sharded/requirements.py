@@ -12,14 +12,18 @@ from transa.training.recipe import Recipe
 
 
 def check_sharded(graph: KnowledgeGraph, recipe: Recipe, options: Options) -> None:
-    """Raise an `InputError` if several workers cannot train by a recipe."""
+    """Raise an `InputError` if several workers cannot train by a recipe, or torch cannot use the device."""
+    options.check()
     model = recipe.build_model(len(graph.entities), len(graph.relations))
     why = why_not_sharded(model, recipe)
     labelled = graph.valid_labels is not None and recipe.validate_on == "auto"
     if recipe.validate_every and (labelled or recipe.validate_on == "accuracy"):
         why = "they validate by MRR (--set validate_on=mrr, or validate_every=0)"
-    if not why and (options.engine == "torch" or options.device != "cpu" or options.lock_free):
-        why = "workers train with compiled kernels on the CPU, without lock_free"
+    if not why and options.lock_free:
+        why = "workers take the steps of a batch together, without lock_free"
+    by_torch = options.engine == "torch" or options.device != "cpu"
+    if not why and by_torch and (model.grouped or options.engine == "numba"):
+        why = "full metrics, and what compiled kernels are asked for, are trained on the CPU"
     if why:
         raise InputError(f"several workers cannot train this: {why}")
 

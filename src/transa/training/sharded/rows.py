@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,28 @@ class Column:
 
     width: int
     settings: TableSettings | None
+
+
+class HeldRows(Protocol):
+    """Rows by which one ranks, wherever they are: with several workers, or on disk."""
+
+    @property
+    def numbering(self) -> Numbering:
+        """Which row and lane each id has."""
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """The tables by name, in the order in which they stand in a row."""
+
+    @property
+    def kind(self) -> np.dtype[Any]:
+        """The type of the numbers."""
+
+    def pull(self, rows: Places, names: tuple[str, ...]) -> Array:
+        """Return some rows of some tables side by side; `rows` are sorted."""
+
+    def of_lane(self, number: int, name: str) -> Array:
+        """Return the rows of a lane in a table."""
 
 
 class ShardedRows:
@@ -55,6 +78,7 @@ class ShardedRows:
         self.numbering = numbering
         self.workers = workers
         self.columns = columns
+        self.kind = np.dtype(kind)
         self.held = numbering.block * len(workers.lanes)
         self.first = workers.rank * self.held
         self.tables: dict[str, Array] = {
@@ -66,6 +90,10 @@ class ShardedRows:
             for name, column in columns.items()
             if column.settings is not None
         }
+
+    def of_lane(self, number: int, name: str) -> Array:
+        """Return the rows of one of this worker's lanes in a table."""
+        return self.tables[name][self.lane(number)]
 
     def lane(self, number: int) -> slice:
         """Return where the rows of one of this worker's lanes are in its tables."""

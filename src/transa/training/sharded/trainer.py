@@ -8,11 +8,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
-from transa.kernels.arguments import Array
 from transa.kernels.threads import set_threads
 from transa.models import Model
 from transa.models.loop_prior import loop_free_relations
@@ -56,14 +53,28 @@ class ShardedTrainer(Ending):
         self.folder = folder
         self.source = source
         self.threads = set_threads(options.threads)
-        self.workers = Workers(recipe.lanes)
+        self.workers = Workers(recipe.lanes, options.device)
         self.model: Model = recipe.build_model(len(graph.entities), len(graph.relations))
-        self.engine = ShardedEngine(self.model, graph, recipe, self.workers)
+        self.engine = self._engine()
         if recipe.loop_limit:
             self.model.loop_free = loop_free_relations(graph.train, len(graph.relations), recipe.loop_limit)
         self.validation = Validation.of(graph, recipe)
         self._worse = 0
         self._stopped = False
+
+    def _engine(self) -> Any:
+        options = self.options
+        by_torch = options.engine == "torch" or options.device != "cpu"
+        device = options.device if by_torch else None
+        return ShardedEngine(self.model, self.graph, self.recipe, self.workers, device)
+
+    def _keep(self, kind: checkpoints.Kind, **notes: Any) -> None:
+        """Write the rows, those of a checkpoint with the state of the optimiser; see `checkpoints.write`."""
+        checkpoints.write(self.folder, kind, self.engine, **notes)
+
+    def _take(self, kind: checkpoints.Kind) -> dict[str, Any]:
+        """Read the rows back, and return the notes."""
+        return checkpoints.read(self.folder, kind, self.engine)
 
     def fit(self, callback: Callable[[Progress], None] | None = None, *, resume: bool = False) -> None:
         """Train to the end.
@@ -141,8 +152,7 @@ class ShardedTrainer(Ending):
         pace = len(self.graph.train) / (time.perf_counter() - started)
         if recipe.has_metric and recipe.metric_update == "epoch" and number % recipe.metric_every == 0:
             self._update_metric(number)
-        broken = any(not np.isfinite(table.sum()) for table in self._tables())
-        if self.workers.any(broken) or not math.isfinite(report.loss):
+        if self.workers.any(not self.engine.is_finite) or not math.isfinite(report.loss):
             raise TrainingError(
                 f"epoch {number}: a table holds, or the loss is, NaN or infinite (loss {report.loss}). "
                 "Try a smaller learning rate, a norm constraint or root=true."
@@ -160,21 +170,18 @@ class ShardedTrainer(Ending):
     def _compare(self, score: float) -> None:
         if self.best is None or score > self.best:
             self.best, self.best_epoch, self._worse = score, self.epoch, 0
-            checkpoints.write(self.folder, "best", self.engine, epoch=self.epoch, score=score)
+            self._keep("best", epoch=self.epoch, score=score)
         else:
             self._worse += 1
             self._stopped = bool(self.recipe.patience) and self._worse >= self.recipe.patience
 
-    def _tables(self) -> list[Array]:
-        return [*self.engine.entities.tables.values(), *self.engine.relations.tables.values()]
-
     def checkpoint(self) -> None:
         """Write a checkpoint of the epochs that are done; all workers call this."""
         notes = {"epoch": self.epoch, "seconds": self.seconds, "best": self.best, "best_epoch": self.best_epoch}
-        checkpoints.write(self.folder, "checkpoint", self.engine, **notes, worse=self._worse, stopped=self._stopped)
+        self._keep("checkpoint", **notes, worse=self._worse, stopped=self._stopped)
 
     def _resume(self) -> None:
-        notes = checkpoints.read(self.folder, "checkpoint", self.engine)
+        notes = self._take("checkpoint")
         try:
             self.epoch, self.seconds = int(notes["epoch"]), float(notes["seconds"])
             self._worse, self._stopped = int(notes["worse"]), bool(notes["stopped"])
@@ -187,13 +194,13 @@ class ShardedTrainer(Ending):
         self._on_the_first(lambda: self.folder.cut_log(self.epoch))
 
     def _back_to_best(self) -> None:
-        checkpoints.read(self.folder, "best", self.engine)
+        self._take("best")
 
     def _update_metric(self, number: int) -> None:
         update_metric(self.engine, number)
 
     def _write(self, epoch: int) -> None:
-        checkpoints.write(self.folder, "weights", self.engine, epoch=epoch)
+        self._keep("weights", epoch=epoch)
         if self.workers.is_first:
             self.folder.write_json("metrics.json", self.summary())
 

@@ -25,6 +25,8 @@ class Workers:
     ----------
     lanes
         How many lanes a batch has.
+    device
+        Through whose memory arrays travel: nccl takes those of GPUs alone, gloo those of the CPU.
 
     Attributes
     ----------
@@ -41,7 +43,8 @@ class Workers:
         If the number of workers does not divide the number of lanes.
     """
 
-    def __init__(self, lanes: int) -> None:
+    def __init__(self, lanes: int, device: str = "cpu") -> None:
+        self.device = device
         together = dist.is_available() and dist.is_initialized()
         self.rank, self.count = (dist.get_rank(), dist.get_world_size()) if together else (0, 1)
         check_workers(self.count, lanes)
@@ -62,19 +65,20 @@ class Workers:
         """Send the first ``sent[0]`` rows to worker 0, and so on; return what comes from each, in the order of the workers."""
         if self.count == 1:
             return values
-        found = torch.empty((int(received.sum()), *values.shape[1:]), dtype=torch.from_numpy(values[:0]).dtype)
-        dist.all_to_all_single(found, torch.from_numpy(np.ascontiguousarray(values)), received.tolist(), sent.tolist())
+        own = torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
+        found = torch.empty((int(received.sum()), *values.shape[1:]), dtype=own.dtype, device=self.device)
+        dist.all_to_all_single(found, own, received.tolist(), sent.tolist())
         self.bytes_sent += int(sent.sum() - sent[self.rank]) * values[:1].nbytes
-        return found.numpy()
+        return found.cpu().numpy()
 
     def gather(self, values: Array) -> Array:
         """Return the rows of all workers, which hold the same number each, in the order of the workers."""
         if self.count == 1:
             return values
-        own = torch.from_numpy(np.ascontiguousarray(values))
+        own = torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
         parts = [torch.empty_like(own) for _ in range(self.count)]
         dist.all_gather(parts, own)
-        return torch.cat(parts).numpy()
+        return torch.cat(parts).cpu().numpy()
 
     def any(self, flag: bool) -> bool:
         """Tell whether any worker says yes; this one waits until all have answered."""
