@@ -34,8 +34,8 @@ def set_threads(threads: int | None) -> int:
 def share(work: Callable[[int], object], parts: int) -> None:
     """Call `work` with each number below `parts`, on as many threads as kernels may use.
 
-    What it calls must release the interpreter's lock (``kernel(nogil=True)``). Where a part takes a millisecond or so, this is as fast
-    as a parallel loop inside a kernel, which takes twice as long to compile.
+    What it calls must release the interpreter's lock (``kernel(nogil=True)``). Where a part takes a millisecond or so, handing
+    it to a thread costs little, and a kernel without a parallel loop inside compiles in half the time.
     """
     import numba
 
