@@ -41,7 +41,7 @@ SHARE, SEED, SAMPLE = 0.1, 0, 2000
 #: Maps: whether errors are weighted by the metrics, and epochs down the loss.
 WAYS = {"plain": (False, 0), "weighted": (True, 0), "trained": (True, 6)}
 #: What a record keeps.
-STEPS = ("frequency", "chosen_words", "joint_words", "chosen_encoder", "joint_encoder", "tfidf", "encoder")
+STEPS = ("frequency", "encoding", "chosen_words", "joint_words", "chosen_encoder", "joint_encoder", "tfidf", "encoder")
 #: What is tried on valid for the joint model, in this order, beside what `JOINT` has.
 TRIED: dict[str, tuple[dict[str, Any], ...]] = {
     "words": ({"epochs": 3}, {"epochs": 6}, {"epochs": 3, "own_vectors": True}),
@@ -165,12 +165,13 @@ class Remembering(SentenceEncoder):
 
     @classmethod
     def remember(cls, folder: Path, told: list[str], file: Path) -> float:
-        """Read texts, or the file that an earlier run wrote, and return the seconds of CPU that took."""
+        """Read texts, and return the seconds of CPU that took; 0 where an earlier run wrote the file."""
         begun = time.process_time()
-        if not file.exists():
+        known = file.exists()
+        if not known:
             np.save(file, cls(folder).encode(told))
         cls.said.update(zip(told, np.load(file), strict=True))
-        return time.process_time() - begun
+        return 0.0 if known else time.process_time() - begun
 
 
 def main() -> None:
@@ -207,10 +208,11 @@ def main() -> None:
 
     if "frequency" not in figures and not options.choose:
         keep("frequency", questions.by_frequency())
-    seconds = 0.0
     if options.encoder:
         file = options.vectors or Path(f"{options.name}_vectors.npy")
         seconds = Remembering.remember(options.encoder, entity_texts(graph.entities), file)
+        if seconds:
+            keep("encoding", {"texts": len(graph.entities), "cpu_seconds": round(seconds, 1)})
         text_engine.SentenceEncoder = texts.SentenceEncoder = Remembering  # type: ignore[misc]
     ways = {"words": {}} if options.words else {}
     ways |= {"encoder": {"text_encoder": str(options.encoder)}} if options.encoder else {}
@@ -227,6 +229,7 @@ def main() -> None:
         words = TfIdf.learn(questions.told[: questions.old])
         keep("tfidf", maps(questions, one, words, time.process_time() - begun, options.ways))
         if options.encoder:
+            seconds = figures["encoding"]["cpu_seconds"]
             keep("encoder", maps(questions, one, Remembering(options.encoder), seconds, options.ways))
 
 
