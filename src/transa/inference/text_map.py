@@ -54,7 +54,7 @@ def learn_text_map(
         Of cross-validation and training.
     """
     model, recipe = trained.model, trained.recipe
-    told, wanted, weights = examples(trained, texts.any(axis=1), weighted=weighted)
+    told, wanted, weights = examples(trained, np.asarray(texts.any(axis=1)), weighted=weighted)
     given = with_one(texts[told]).numpy().astype(np.float64)
     found = map_of(trained, _least_squares(given, wanted, weights, _best_ridge(given, wanted, seed)))
     if epochs and model.linear and recipe is not None:
