@@ -34,18 +34,19 @@ from transa.evaluation.popularity import by_popularity
 from transa.inference import NewTexts, Trained, extend, texts
 from transa.inference.placement import grown_model
 from transa.inference.text_map import learn_text_map
+from transa.inference.word_map import learn_word_map
 from transa.models import Model
 from transa.training import Options, RunFolder, Trainer, load_recipe, text_engine
 
 SHARE, SEED, SAMPLE = 0.1, 0, 2000
-#: Maps: whether errors are weighted by the metrics, and epochs down the loss.
+#: Maps: whether errors are weighted by the metrics, and epochs down the loss (not of words, whose map has a closed form).
 WAYS = {"plain": (False, 0), "weighted": (True, 0), "trained": (True, 6)}
 #: What a record keeps.
-STEPS = ("frequency", "chosen_words", "joint_words", "chosen_encoder", "joint_encoder", "tfidf", "encoder")
+STEPS = ("frequency", "encoding", "chosen_words", "joint_words", "chosen_encoder", "joint_encoder", "tfidf", "encoder")
 #: What is tried on valid for the joint model, in this order, beside what `JOINT` has.
 TRIED: dict[str, tuple[dict[str, Any], ...]] = {
     "words": ({"epochs": 3}, {"epochs": 6}, {"epochs": 3, "own_vectors": True}),
-    "encoder": ({"epochs": 3}, {"epochs": 6}),
+    "encoder": ({"epochs": 3}, {"epochs": 6}, {"epochs": 3, "dim": 256, "entity_dropout": 0.2}),
 }
 BASE = {"dim": 200, "epochs": 20}
 JOINT: dict[str, Any] = {
@@ -108,19 +109,25 @@ def base_model(name: str, base: KnowledgeGraph, run: Path) -> Trained:
     return Trained.open(run)
 
 
-def maps(questions: Questions, one: Trained, encoder: TextEncoder, seconds: float, ways: list[str]) -> dict[str, Any]:
-    """Measure the maps from an encoder's vectors."""
-    begun = time.process_time()
-    vectors = encoder.encode(questions.told)
-    found: dict[str, Any] = {"cpu_seconds_of_vectors": round(seconds + time.process_time() - begun, 1)}
+def maps(questions: Questions, one: Trained, encoder: TextEncoder | None, ways: list[str]) -> dict[str, Any]:
+    """Measure the maps from words, or from an encoder's vectors."""
+    old, told = questions.old, questions.told
+    vectors = None if encoder is None else encoder.encode(told)
+    found: dict[str, Any] = {}
     for label in ways:
         weighted, epochs = WAYS[label]
         begun = time.process_time()
-        mapped = learn_text_map(one, vectors[: questions.old], weighted=weighted, epochs=epochs)
+        if vectors is not None:
+            placed = learn_text_map(one, vectors[:old], weighted=weighted, epochs=epochs).place(vectors[old:])
+        elif epochs:
+            continue
+        else:
+            words = TfIdf.learn(told[:old])
+            placed = learn_word_map(one, words, told[:old], weighted=weighted).place(told[old:])
         spent = time.process_time() - begun
-        model = grown_model(one.model, questions.grown, np.empty((0, 3), np.int32), questions.old)
-        for table, rows in mapped.place(vectors[questions.old :]).items():
-            model.entity[table][questions.old :] = rows.to(model.entity[table])
+        model = grown_model(one.model, questions.grown, np.empty((0, 3), np.int32), old)
+        for table, rows in placed.items():
+            model.entity[table][old:] = rows.to(model.entity[table])
         found[label] = {**questions.figures(model), "cpu_seconds": round(spent, 1)}
         print(label, found[label], flush=True)
     return found
@@ -165,12 +172,13 @@ class Remembering(SentenceEncoder):
 
     @classmethod
     def remember(cls, folder: Path, told: list[str], file: Path) -> float:
-        """Read texts, or the file that an earlier run wrote, and return the seconds of CPU that took."""
+        """Read texts, and return the seconds of CPU that took; 0 where an earlier run wrote the file."""
         begun = time.process_time()
-        if not file.exists():
+        known = file.exists()
+        if not known:
             np.save(file, cls(folder).encode(told))
         cls.said.update(zip(told, np.load(file), strict=True))
-        return time.process_time() - begun
+        return 0.0 if known else time.process_time() - begun
 
 
 def main() -> None:
@@ -207,10 +215,11 @@ def main() -> None:
 
     if "frequency" not in figures and not options.choose:
         keep("frequency", questions.by_frequency())
-    seconds = 0.0
     if options.encoder:
         file = options.vectors or Path(f"{options.name}_vectors.npy")
         seconds = Remembering.remember(options.encoder, entity_texts(graph.entities), file)
+        if seconds:
+            keep("encoding", {"texts": len(graph.entities), "cpu_seconds": round(seconds, 1)})
         text_engine.SentenceEncoder = texts.SentenceEncoder = Remembering  # type: ignore[misc]
     ways = {"words": {}} if options.words else {}
     ways |= {"encoder": {"text_encoder": str(options.encoder)}} if options.encoder else {}
@@ -223,11 +232,9 @@ def main() -> None:
             keep(f"joint_{label}", joint(options.name, questions, settings | encoder))
     if options.maps:
         one = base_model(options.name, questions.base, options.maps)
-        begun = time.process_time()
-        words = TfIdf.learn(questions.told[: questions.old])
-        keep("tfidf", maps(questions, one, words, time.process_time() - begun, options.ways))
+        keep("tfidf", maps(questions, one, None, options.ways))
         if options.encoder:
-            keep("encoder", maps(questions, one, Remembering(options.encoder), seconds, options.ways))
+            keep("encoder", maps(questions, one, Remembering(options.encoder), options.ways))
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def trained(graph: KnowledgeGraph, recipe: Recipe, folder: Path | None) -> Any:
 def alike(graph: KnowledgeGraph, triples: Triples) -> Values:
     """Return how alike the texts of heads and tails are: the cosine of their words, and the logarithm of how many they share."""
     texts = entity_texts(graph.entities)
-    weights = TfIdf.learn(texts, dimensions=0).weights(texts)
+    weights = TfIdf.learn(texts).weights(texts)
     heads, tails = weights[triples[:, 0]], weights[triples[:, 2]]
     cosine = np.asarray(heads.multiply(tails).sum(axis=1)).ravel()
     shared = np.asarray((heads > 0).multiply(tails > 0).sum(axis=1)).ravel()

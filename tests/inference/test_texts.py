@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from scipy import sparse
 
 import transa
 from transa.data import KnowledgeGraph, Vocabulary
@@ -15,6 +16,7 @@ from transa.errors import InputError
 from transa.evaluation import link_prediction
 from transa.inference import NewTexts, Trained, explain, extend
 from transa.inference.text_map import _least_squares, entity_weights, learn_text_map
+from transa.inference.word_map import _ridge
 from transa.models import build
 from transa.training import RunFolder, Trainer, load_recipe, recipe_from
 
@@ -68,12 +70,12 @@ def test_a_place_that_is_linear_in_the_text_is_found() -> None:
     graph = KnowledgeGraph.from_triples([(f"e{i}", "r", f"e{(i + 1) % 60}") for i in range(60)])
     graph = KnowledgeGraph(graph.entities.described(None, told), graph.relations, graph.train)
     words = TfIdf.learn(entity_texts(graph.entities))
-    matrix, constant = random.standard_normal((words.directions.shape[1], 8)), random.standard_normal(8)
+    matrix, constant = random.standard_normal((len(words.words), 8)), random.standard_normal(8)
     model = build("transe", 60, 1, 8).initialise(0)
-    model.entity["vector"] = torch.from_numpy(words.encode(entity_texts(graph.entities)) @ matrix + constant).float()
+    model.entity["vector"] = torch.from_numpy(words.weights(entity_texts(graph.entities)) @ matrix + constant).float()
     one = Trained(model, graph, recipe_from({"model": "transe", "dim": 8}))
     grown = extend(one, texts=NewTexts({"new": "d e f l l"})).trained
-    expected = words.encode(["d e f l l"]) @ matrix + constant
+    expected = words.weights(["d e f l l"]) @ matrix + constant
     np.testing.assert_allclose(grown.model.entity.vector[-1:].numpy(), expected, atol=0.01)
 
 
@@ -87,6 +89,18 @@ def test_weighted_least_squares_by_brute_force() -> None:
         scaled = given * weights[:, [column]]
         exact = np.linalg.solve(scaled.T @ given + held, scaled.T @ wanted[:, column])
         np.testing.assert_allclose(found[:, column], exact, atol=1e-3)
+
+
+def test_vectors_of_words_by_brute_force() -> None:
+    random = np.random.default_rng(2)
+    texts = random.uniform(0, 1, (40, 6)) * (random.random((40, 6)) < 0.5)
+    given, wanted = np.hstack([texts, np.ones((40, 1))]), random.standard_normal((40, 3))
+    weights = random.uniform(0.1, 4, (40, 3))
+    found = _ridge(sparse.csr_array(given), wanted, weights, 0.7)
+    for column in range(3):
+        scaled = given * weights[:, [column]]
+        exact = np.linalg.solve(scaled.T @ given + np.diag([0.7] * 6 + [1e-9]), scaled.T @ wanted[:, column])
+        np.testing.assert_allclose(found[:, column], exact, atol=1e-2)
 
 
 def test_weights_are_those_of_the_metrics_of_an_entitys_relations() -> None:
@@ -161,7 +175,8 @@ def test_words_speak_for_a_triple_also_from_a_folder(one: Trained, tmp_path) -> 
 
 
 def test_the_map_is_trained_for_scores_that_are_linear(one: Trained) -> None:
-    texts = TfIdf.learn(entity_texts(one.graph.entities)).encode(entity_texts(one.graph.entities))
+    told = entity_texts(one.graph.entities)
+    texts = TfIdf.learn(told).weights(told).toarray()
     closed, trained = (learn_text_map(one, texts, epochs=epochs) for epochs in (0, 6))
     again = learn_text_map(one, texts, epochs=6)
     assert torch.equal(trained.matrix, again.matrix)

@@ -1,4 +1,4 @@
-"""Vectors of texts: TF-IDF and a truncated SVD that are learned on the texts of a graph, a sentence encoder, or an array."""
+"""Vectors of texts: TF-IDF that is learned on the texts of a graph, a sentence encoder, or an array."""
 
 from __future__ import annotations
 
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
 Vectors = npt.NDArray[np.float32]
 
-#: Dimensions that the SVD keeps, at most, and in how many texts a word must stand.
-DIMENSIONS, TEXTS = 300, 2
-#: How many directions beyond those the randomised SVD looks at, and how often it goes over the texts again.
-MORE, ROUNDS = 10, 2
+#: In how many texts a word must stand.
+TEXTS = 2
 #: Words: letters and digits of any script. Scripts without spaces between words are cut into pairs of characters.
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -80,7 +78,7 @@ def entity_texts(entities: Vocabulary) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class TfIdf:
-    """Words and stems weighted by how rare they are, projected on the directions in which the texts of a graph differ most.
+    """Words and stems weighted by how rare they are, and a vector for each that training or a map gives it.
 
     A text counts each of its words and stems as 1 + log of how often it has it, times log((1 + n) / (1 + texts with the word)) + 1, and
     is then scaled to length 1. Its vector is linear in these numbers.
@@ -92,7 +90,7 @@ class TfIdf:
     rarity
         The second factor of each word.
     directions
-        The vector of each word, of shape (words, dimensions).
+        The vector of each word, of shape (words, dimensions); without dimensions at first.
     """
 
     words: tuple[str, ...]
@@ -100,25 +98,14 @@ class TfIdf:
     directions: Vectors
 
     @classmethod
-    def learn(cls, texts: Sequence[str], dimensions: int = DIMENSIONS, seed: int = 0) -> TfIdf:
-        """Learn words and directions from texts; with 0 dimensions, words alone.
-
-        Parameters
-        ----------
-        texts
-            Of the entities of a graph.
-        dimensions
-            How many; fewer if there are fewer texts or words.
-        seed
-            Of the randomised SVD (Halko, Martinsson, Tropp 2011).
-        """
+    def learn(cls, texts: Sequence[str]) -> TfIdf:
+        """Learn from the texts of the entities of a graph which words count, and how rare they are."""
         counts = Counter(word for text in texts for word in set(features_of(text)))
         words = tuple(sorted(word for word, times in counts.items() if times >= TEXTS))
         if not words:
             raise InputError(f"no word stands in {TEXTS} texts of the graph; its entities need names or descriptions")
         rarity = np.log((1 + len(texts)) / (1 + np.array([counts[word] for word in words]))) + 1
-        plain = cls(words, rarity, np.empty((len(words), 0), np.float32))
-        return cls(words, rarity, _main_directions(plain.weights(texts), dimensions, seed)) if dimensions else plain
+        return cls(words, rarity, np.empty((len(words), 0), np.float32))
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -147,18 +134,6 @@ class TfIdf:
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return a vector for each text; a text without a known word has zeros."""
         return np.asarray(self.weights(texts) @ self.directions, np.float32)
-
-
-def _main_directions(weights: sparse.csr_array, dimensions: int, seed: int) -> Vectors:
-    """Return the right singular vectors of a sparse matrix with the largest values, as columns."""
-    size = min(dimensions, *weights.shape)
-    random = np.random.default_rng(seed)
-    start = random.standard_normal((weights.shape[1], min(size + MORE, *weights.shape)), np.float32)
-    basis = np.linalg.qr(weights @ start)[0]
-    for _ in range(ROUNDS):
-        basis = np.linalg.qr(weights @ np.linalg.qr(weights.T @ basis)[0])[0]
-    _, _, directions = np.linalg.svd((weights.T @ basis).T, full_matrices=False)
-    return np.ascontiguousarray(directions[:size].T, np.float32)
 
 
 class SentenceEncoder:

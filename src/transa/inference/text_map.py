@@ -8,6 +8,8 @@ itself: entities as their texts place them are to answer, and to be answers, as 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -52,19 +54,9 @@ def learn_text_map(
         Of cross-validation and training.
     """
     model, recipe = trained.model, trained.recipe
-    told = np.flatnonzero(trained.seen[0] & texts.any(axis=1))
-    if len(told) < 2 * PARTS:
-        raise InputError(
-            f"texts: {len(told)} entities with training triples have a text, too few to learn where texts lead to"
-        )
-    given, wanted = with_one(texts[told]).numpy().astype(np.float64), _targets(model)[told]
-    weights = entity_weights(trained) if weighted else None
-    if weights is not None:  # those of vectors; other entries, such as biases, weigh 1
-        weights = np.pad(weights[told], ((0, 0), (0, wanted.shape[1] - model.dim)), constant_values=1.0)
-    matrix = _least_squares(given, wanted, weights, _best_ridge(given, wanted, seed))
-    shapes = {name: tuple(table.shape[1:]) for name, table in model.entity.items()}
-    unit = recipe is not None and recipe.entity_norm == "unit"
-    found = TextMap(torch.from_numpy(matrix).to(model.entity.vector.dtype), shapes, unit)
+    told, wanted, weights = examples(trained, np.asarray(texts.any(axis=1)), weighted=weighted)
+    given = with_one(texts[told]).numpy().astype(np.float64)
+    found = map_of(trained, _least_squares(given, wanted, weights, _best_ridge(given, wanted, seed)))
     if epochs and model.linear and recipe is not None:
         whole = training_graph(trained.graph, recipe)
         keep = np.zeros(model.num_entities, bool)
@@ -72,6 +64,29 @@ def learn_text_map(
         rows = whole.train[keep[whole.train[:, 0]] & keep[whole.train[:, 2]]]
         return _trained_map(found, model, with_one(texts), rows, recipe.temperature, epochs, seed)
     return found
+
+
+def examples(
+    trained: Trained, has_text: npt.NDArray[np.bool_], *, weighted: bool
+) -> tuple[npt.NDArray[np.int64], Floats, Floats | None]:
+    """Return the entities that a map is learned on, what the model has learned of them, and how much each entry weighs."""
+    told = np.flatnonzero(trained.seen[0] & has_text)
+    if len(told) < 2 * PARTS:
+        raise InputError(
+            f"texts: {len(told)} entities with training triples have a text, too few to learn where texts lead to"
+        )
+    wanted = _targets(trained.model)[told]
+    weights = entity_weights(trained) if weighted else None
+    if weights is not None:  # those of vectors; other entries, such as biases, weigh 1
+        weights = np.pad(weights[told], ((0, 0), (0, wanted.shape[1] - trained.model.dim)), constant_values=1.0)
+    return told, wanted, weights
+
+
+def map_of(trained: Trained, matrix: Floats) -> TextMap:
+    """Return a matrix as a map to the tables of a model."""
+    shapes = {name: tuple(table.shape[1:]) for name, table in trained.model.entity.items()}
+    unit = trained.recipe is not None and trained.recipe.entity_norm == "unit"
+    return TextMap(torch.from_numpy(matrix).to(trained.model.entity.vector.dtype), shapes, unit)
 
 
 def entity_weights(trained: Trained) -> Floats | None:
@@ -139,14 +154,26 @@ def _least_squares(given: Floats, wanted: Floats, weights: Floats | None, ridge:
     if weights is None:
         return found
     residual = given.T @ (weights * (wanted - given @ found)) - held @ found
-    direction = better = inverse @ residual
+    return conjugate_gradients(
+        found,
+        residual,
+        lambda direction: given.T @ (weights * (given @ direction)) + held @ direction,
+        lambda residual: inverse @ residual,
+    )
+
+
+def conjugate_gradients(
+    found: Floats, residual: Floats, applied: Callable[[Floats], Floats], conditioned: Callable[[Floats], Floats]
+) -> Floats:
+    """Solve a system of equations for each column, from a first guess and what it leaves over, and return the solution."""
+    direction = better = conditioned(residual)
     size = first = np.einsum("ij,ij->j", residual, better)
     for _ in range(STEPS):
-        applied = given.T @ (weights * (given @ direction)) + held @ direction
-        step = size / np.maximum(np.einsum("ij,ij->j", direction, applied), 1e-300)
-        found += step * direction
-        residual -= step * applied
-        better = inverse @ residual
+        change = applied(direction)
+        step = size / np.maximum(np.einsum("ij,ij->j", direction, change), 1e-300)
+        found = found + step * direction
+        residual = residual - step * change
+        better = conditioned(residual)
         before, size = size, np.einsum("ij,ij->j", residual, better)
         if size.sum() <= ENOUGH**2 * first.sum():
             break

@@ -16,12 +16,13 @@ from transa.data import KnowledgeGraph
 from transa.data.graph import Triples
 from transa.data.side_files import read_descriptions
 from transa.data.streams import check_exists
-from transa.data.text_vectors import CUT, SentenceEncoder, TextEncoder, TfIdf, entity_texts, read_vectors, stem_of
+from transa.data.text_vectors import CUT, SentenceEncoder, TfIdf, entity_texts, read_vectors, stem_of
 from transa.errors import InputError, quote
 from transa.evaluation.queries import Side
 from transa.evaluation.scores import answer_scores
 from transa.inference.text_map import learn_text_map
 from transa.inference.trained import Trained
+from transa.inference.word_map import learn_word_map
 from transa.models import Model, Rows
 from transa.models.text_map import WordMap
 
@@ -116,21 +117,22 @@ def place_by_texts(
         encoder = SentenceEncoder(folder) if folder is not None and learned.encoded is not None else None
         _put(model, ids[chosen], learned.place(told, encoder))
         return ids[chosen], learned
-    words: TfIdf | None = None
+    told = entity_texts(graph.entities)
+    asked = [told[each] for each in ids.tolist()]
+    if texts.encoder is None and texts.vectors is None:
+        words = TfIdf.learn([told[each] for each in np.flatnonzero(trained.seen[0]).tolist()])
+        mapped = learn_word_map(trained, words, told[:old], weighted=texts.weighted, seed=seed)
+        _put(model, ids[chosen], mapped.place([each for each, new in zip(asked, chosen, strict=True) if new]))
+        return ids[chosen], mapped
     if texts.vectors is not None:
         given = _given(texts.vectors, old + len(ids))
         known, placed = given[:old], given[old:]
     else:
-        told = entity_texts(graph.entities)
-        reader: TextEncoder
-        if texts.encoder is None:
-            reader = words = TfIdf.learn([told[each] for each in np.flatnonzero(trained.seen[0]).tolist()])
-        else:
-            reader = SentenceEncoder(texts.encoder)
-        known, placed = reader.encode(told[:old]), reader.encode([told[each] for each in ids.tolist()])
+        encoder = SentenceEncoder(str(texts.encoder))
+        known, placed = encoder.encode(told[:old]), encoder.encode(asked)
     found = learn_text_map(trained, known, weighted=texts.weighted, seed=seed)
     _put(model, ids[chosen], found.place(placed[chosen]))
-    return ids[chosen], None if words is None else WordMap(words, found)
+    return ids[chosen], None
 
 
 def _put(model: Model, ids: npt.NDArray[np.int64], rows: Rows) -> None:

@@ -53,7 +53,7 @@ class TextEngine(TorchSoftmaxEngine):
         super().__init__(model, graph, recipe)
         texts = entity_texts(graph.entities)
         every = texts if recipe.text_corpus is None else texts + _read_corpus(Path(recipe.text_corpus))
-        counted = TfIdf.learn(every, dimensions=0)
+        counted = TfIdf.learn(every)
         random, kind = np.random.default_rng(recipe.seed), model.entity.vector.dtype
         self._weights = counted.weights(texts)
         self._words = _start(random, len(counted.words), model.dim).to(kind)
