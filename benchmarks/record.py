@@ -19,7 +19,7 @@ def save(name: str, started: float, **figures: Any) -> Path:
     path = RESULTS / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
     record = {
-        "command": " ".join(["python", _script(), *sys.argv[1:]]),
+        "command": " ".join(["python", _place(Path(sys.argv[0]).resolve()), *map(_word, sys.argv[1:])]),
         "commit": _git("rev-parse", "HEAD") + ("+changes" if _git("status", "--porcelain", "src") else ""),
         "wall_seconds": round(time.time() - started, 1),
         "machine": {"processor": _processor(), "cores": _cores(), "python": platform.python_version()},
@@ -39,8 +39,14 @@ def load(name: str) -> dict[str, Any]:
     return found
 
 
-def _script() -> str:
-    path = Path(sys.argv[0]).resolve()
+def _word(argument: str) -> str:
+    """Return an argument of the command line without what it says of this machine."""
+    option, sign, value = argument.rpartition("=")
+    return f"{option}{sign}{_place(Path(value))}" if Path(value).is_absolute() else argument
+
+
+def _place(path: Path) -> str:
+    """Return an absolute path as one within the project, or its last name alone."""
     return str(path.relative_to(RESULTS.parent)) if path.is_relative_to(RESULTS.parent) else path.name
 
 

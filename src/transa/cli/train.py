@@ -199,7 +199,7 @@ def _recipe(
         return load_recipe(training.model, training.recipe, dataset, given)
 
     def told(trial: Trial) -> None:
-        note(f"tried {trial.name}: {trial.score:.4f} on valid, {trial.seconds:.2f} s an epoch")
+        note(f"tried {trial.name}: {trial.score:.4f} on valid, {trial.seconds:.2g} s an epoch")
 
     note(
         "no recipe was made for this graph: a few ways of training are tried for a moment, and the best is trained in full"
