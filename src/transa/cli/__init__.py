@@ -32,7 +32,7 @@ from transa.cli import (
     weights,
 )
 from transa.cli.output import note
-from transa.cli.stopping import exiting_on_termination
+from transa.cli.stopping import exiting_on_termination, leaving_at_once
 from transa.errors import TransaError, TransaWarning
 from transa.readable import one_line
 
@@ -78,7 +78,7 @@ def _options(version: bool = typer.Option(False, "--version", help="Show the ver
 def main() -> None:
     """Run a command. Bad input ends in one line on stderr and exit code 2."""
     gc.set_threshold(COLLECT)
-    with warnings.catch_warnings():
+    with leaving_at_once(), warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
             with exiting_on_termination():

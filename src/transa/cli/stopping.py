@@ -32,6 +32,23 @@ def exiting_on_termination() -> Iterator[None]:
 
 
 @contextmanager
+def leaving_at_once() -> Iterator[None]:
+    """Let a process that torchrun started end without the destructors of libraries.
+
+    Threads of torch may still run when a worker is done. Their destructors then abort it now and then, and torchrun takes finished
+    work for lost.
+    """
+    try:
+        yield
+    except SystemExit as end:
+        if "TORCHELASTIC_RUN_ID" not in os.environ or not isinstance(end.code, int | None):
+            raise
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(end.code or 0)
+
+
+@contextmanager
 def stopping_between_epochs(
     trainer: Trainer | ShardedTrainer, how: str = "--resume", command: str | None = None
 ) -> Iterator[None]:
