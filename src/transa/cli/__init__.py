@@ -31,6 +31,7 @@ from transa.cli import (
     tune,
     weights,
 )
+from transa.cli.mistakes import Group
 from transa.cli.output import note
 from transa.cli.stopping import exiting_on_termination, leaving_at_once
 from transa.errors import TransaError, TransaWarning
@@ -41,6 +42,7 @@ COLLECT = 50_000
 
 app = typer.Typer(
     name="transa",
+    cls=Group,
     help="Knowledge graph embedding with adaptive metrics.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

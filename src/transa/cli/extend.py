@@ -16,7 +16,7 @@ from transa.readable import called, counted
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    add_command(app, extend)
+    add_command(app, extend, example="runs/films new_films.csv --out runs/more_films")
 
 
 @dataclass(frozen=True)

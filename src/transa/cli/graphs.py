@@ -34,8 +34,8 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     add_command(app, datasets)
     add_command(app, formats)
-    add_command(app, stats)
-    add_command(app, convert)
+    add_command(app, stats, example="films.csv")
+    add_command(app, convert, example="films.csv films --split 0.8,0.1,0.1")
 
 
 def datasets(as_json: Json = False) -> None:

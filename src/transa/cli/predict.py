@@ -23,9 +23,9 @@ NOTHING_NEW = "nothing was found: every answer in range is known already"
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    add_command(app, predict)
-    add_command(app, check)
-    add_command(app, discover)
+    add_command(app, predict, example='runs/films --head "Film 1" --relation has_genre')
+    add_command(app, check, example="runs/films claims.csv")
+    add_command(app, discover, example="runs/films --relation has_genre --top 20")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from transa.cli.output import emit_json, note, note_compiling_rules, progress_ba
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    add_command(app, rules)
+    add_command(app, rules, example="films --out rules.tsv")
 
 
 def rules(

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    add_command(app, train)
-    add_command(app, demo)
+    add_command(app, train, example="films --out runs/films --set dim=100 --set epochs=200")
+    add_command(app, demo, example="--out runs/demo")
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    add_command(app, tune)
+    add_command(app, tune, example="films --out runs/search --minutes 30")
 
 
 @dataclass(frozen=True)
