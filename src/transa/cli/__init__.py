@@ -15,18 +15,20 @@ import typer
 from transa.cli import (
     classify,
     consistent,
+    convert,
+    datasets,
     doctor,
     evaluate,
     explain,
     export,
     extend,
     figure,
-    graphs,
     models,
     predict,
     reproduce,
     rules,
     serve,
+    stats,
     train,
     tune,
     weights,
@@ -49,7 +51,9 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: rich takes [umap] for markup, and cuts long options on a narrow terminal
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-graphs.register(app)
+datasets.register(app)
+stats.register(app)
+convert.register(app)
 train.register(app)
 tune.register(app)
 evaluate.register(app)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from transa.cli.graphs import load_triples
+from transa.cli.loading import load_triples
 from transa.cli.options import Json, Run, Selection, SkipUnknown, TextFormat, Threads, add_command
 from transa.cli.output import emit_json, note, note_skipped, table
 from transa.readable import called, counted

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transa.cli.graphs import load_triples
+from transa.cli.loading import load_triples
 from transa.cli.options import NoLoopPrior, Only, Run, Selection, SkipUnknown, TableOutput, TextFormat, add_command
 from transa.cli.output import deliver, note, note_compiling, note_learning, note_skipped, progress_bar, show
 from transa.cli.sharing import SharedAsking

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transa.choices import EngineName
-from transa.cli.graphs import load_graph
+from transa.cli.loading import load_graph
 from transa.cli.options import (
     GraphSelection,
     IgnoreMemory,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transa.cli.graphs import load_graph
+from transa.cli.loading import load_graph
 from transa.cli.options import GraphSelection, Json, Source, Split, SplitSeed, TextFormat, Threads, add_command
 from transa.cli.output import emit_json, note, table
 from transa.cli.train import read_setting
