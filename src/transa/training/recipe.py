@@ -43,7 +43,9 @@ class Recipe(BaseModel):
         False,
         description="Score with the square root of f_r: N_r (transa, adaptive_metric), or L2 (transh, transr, ctransr).",
     )
-    biases: bool = Field(False, description="Subtract learned biases of head and tail from the score (transe, transa, adaptive_metric).")
+    biases: bool = Field(
+        False, description="Subtract learned biases of head and tail from the score (transe, transa, adaptive_metric)."
+    )
     directional: bool = Field(
         False,
         description="Give relations vectors, metrics and other parameters of their own for questions about heads; "

@@ -110,7 +110,9 @@ class SoftmaxEngine:
         temperature = kind.type(self.recipe.temperature)
         bias = self.model.entity["bias"].numpy() if "bias" in self.model.entity else np.empty(0, kind)
         bias = temperature * (bias if rows is None or not len(bias) else bias[rows])
-        scale = np.full((asked.squared.shape[1], 1), np.sqrt(temperature), kind)  # of the u_m, whose products are squared
+        scale = np.full(
+            (asked.squared.shape[1], 1), np.sqrt(temperature), kind
+        )  # of the u_m, whose products are squared
         scale[0] = temperature
         linear, squared = temperature * asked.linear, scale * asked.squared
         losses = np.empty(len(asked.linear))
