@@ -82,7 +82,10 @@ class Space(NamedTuple):
 def space_for(
     queries: int, rows: int, candidates: int, dim: int, kind: npt.DTypeLike, kept: Space | None = None
 ) -> Space:
-    """Return the arrays for a tile of so many queries and rows of w and u: those of an earlier tile, `kept`, where they are large enough."""
+    """Return the arrays for a tile of so many queries and rows of w and u.
+
+    They are those of an earlier tile, `kept`, where these are large enough.
+    """
     chunks = -(-candidates // CHUNK)
     widths = queries * min(CHUNK, candidates), queries, queries, queries, queries * dim, rows * dim
     kinds = kind, kind, np.float64, np.float64, kind, kind

@@ -27,8 +27,8 @@ class AdaptiveMetric(MetricModel):
     ----------
     metric
         How W_r is held. ``"full"``: k x k, from its closed form. ``"lowrank"``: diag(d)^2 + sum_m u_m u_m^T, which is positive
-        semi-definite by construction and costs k (1 + rank) instead of k^2. ``"signed_lowrank"``: diag(d) + sum_m u_m u_m^T where d may be
-        negative; then f_r orders triples but is no distance, and has no root.
+        semi-definite by construction and costs k (1 + rank) instead of k^2. ``"signed_lowrank"``: diag(d) + sum_m u_m u_m^T where d
+        may be negative; then f_r orders triples but is no distance, and has no root.
     rank
         The number of u_m.
     root

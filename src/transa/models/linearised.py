@@ -101,7 +101,7 @@ def linearise_squares(fixed: Array, relations: RelationRows, metric: Array | Non
 def scores_of_squares(
     fixed: Rows, relation: Rows, candidates: Rows, at_head: Tensor, metric: Tensor | None, kept: Tensor | None
 ) -> Tensor:
-    """Return ``-sum_i w_i e_i^2 - sum_m (u_m.e)^2`` for the queries and all candidates, with torch, plus the candidates' biases, if any.
+    """Return ``-sum_i w_i e_i^2 - sum_m (u_m.e)^2`` for queries and all candidates, with torch, plus the candidates' biases, if any.
 
     The arguments are those of `transa.models.Model.linear_scores` and `linearise_squares`; w and the u_m have a row for each query.
     """
