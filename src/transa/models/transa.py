@@ -50,8 +50,8 @@ class TransA(MetricModel):
     metric_rules = MetricRules(absolute=True, clip="entries")
 
     def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
-        """Full, diagonal and signed metrics start as the identity; a low-rank one as the squared L1 norm, further u_m near 0."""
-        if table != "metric" or not self.rank:
+        """Metrics start as the identity or near it; a low-rank one >= 0 as the squared L1 norm, further u_m near 0."""
+        if table != "metric" or self.metric != "lowrank":
             return super().start(table, shape, width, generator)
         start = torch.rand(shape, generator=generator) * 0.01
         start[:, 0] = 0
@@ -64,4 +64,4 @@ class TransA(MetricModel):
 
     def plain(self, norm: int | None = None) -> TransE:
         """Return a TransE that shares the tables, by default with the norm a metric like this one starts as."""
-        return super().plain(norm or (1 if self.rank else 2))
+        return super().plain(norm or (1 if self.metric == "lowrank" else 2))
