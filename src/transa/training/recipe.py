@@ -34,15 +34,18 @@ class Recipe(BaseModel):
     dim: Count = Field(50, description="Dimension k of the vectors.")
     norm: Literal[1, 2] = Field(1, description="L1 or L2 (transe, transm, transh, transr, ctransr, ptranse, se).")
     squared: bool = Field(False, description="Score with the square of the L2 norm (transe, transm).")
-    metric: Literal["full", "lowrank", "diagonal", "signed"] = Field(
-        "full", description="How TransA stores W_r; a signed one is diagonal and may be negative."
+    metric: Literal["full", "lowrank", "diagonal", "signed", "signed_lowrank"] = Field(
+        "full",
+        description="How W_r is held (transa; adaptive_metric: full or of low rank). A signed one is diagonal and may be negative.",
     )
     rank: Count = Field(1, description="Number of vectors u_m of a low-rank metric.")
     root: bool = Field(
         False,
         description="Score with the square root of f_r: N_r (transa, adaptive_metric), or L2 (transh, transr, ctransr).",
     )
-    biases: bool = Field(False, description="Subtract learned biases of head and tail from the score (transe, transa).")
+    biases: bool = Field(
+        False, description="Subtract learned biases of head and tail from the score (transe, transa, adaptive_metric)."
+    )
     directional: bool = Field(
         False,
         description="Give relations vectors, metrics and other parameters of their own for questions about heads; "
