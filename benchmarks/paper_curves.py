@@ -53,8 +53,8 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
         "falling from 0.01": {"learning_rate": 0.01, "epochs": 200},
     },
     "fb15k": {
-        "constant 0.002": {"schedule": "constant", "epochs": 200},
-        "constant 0.002, 4 times the epochs": {"schedule": "constant", "epochs": 800},
+        "constant 0.002": {"schedule": "constant", "learning_rate": 0.002, "epochs": 200},
+        "constant 0.002, 4 times the epochs": {"schedule": "constant", "learning_rate": 0.002, "epochs": 800},
         "falling from 0.004": {"learning_rate": 0.004, "epochs": 200},
         "falling from 0.01, trace 0.02": {"learning_rate": 0.01, "metric_trace": 0.02, "epochs": 200},
     },
