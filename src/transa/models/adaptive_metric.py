@@ -12,7 +12,7 @@ from torch import Tensor
 
 from transa.models.base import Array, Kernel, MetricRules
 from transa.models.linearised import Linearised, RelationRows, linearise_squares
-from transa.models.metric_model import Metric, MetricModel
+from transa.models.metric_model import MetricModel
 
 KERNELS = {"full": "psd", "lowrank": "psd_low_rank", "signed_lowrank": "signed_low_rank"}
 
@@ -44,20 +44,6 @@ class AdaptiveMetric(MetricModel):
     cost = "k^2; lowrank k (1 + rank)"
     metrics = ("full", "lowrank", "signed_lowrank")
     metric_rules = MetricRules(absolute=False, clip="eigenvalues")
-
-    def __init__(
-        self,
-        num_entities: int,
-        num_relations: int,
-        dim: int = 50,
-        metric: Metric = "full",
-        rank: int = 1,
-        root: bool = False,
-        biases: bool = False,
-    ) -> None:
-        super().__init__(num_entities, num_relations, dim, metric, rank, root, biases)
-        if metric == "lowrank":
-            self.metric_rules = replace(self.metric_rules, clip=None)
 
     def rows(self, metric: Tensor) -> Tensor:
         """Return d^2 and the u_m, or d itself where it is signed."""

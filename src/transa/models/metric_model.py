@@ -56,6 +56,8 @@ class MetricModel(ResidualModel):
         self.rank = rank if metric in ("lowrank", "signed_lowrank") else 0
         self.grouped = metric == "full"
         self.metric_rules = replace(self.metric_rules, closed_form=self.grouped)
+        if self.rank and not self.metric_rules.absolute:  # positive semi-definite by construction, or signed
+            self.metric_rules = replace(self.metric_rules, clip=None)
         if metric in ("signed", "signed_lowrank"):
             if root:
                 raise InputError("root: f_r may be negative with a signed metric and has no root; expected root=false")
