@@ -10,10 +10,11 @@ best.toml    the recipe of the best trial so far, for ``transa train --recipe``
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +30,7 @@ from transa.storage import atomic_file
 from transa.training import Recipe, RunFolder, recipe_from
 from transa.training.run import fingerprint
 from transa.tuning.outcome import Attempt, Tuned, attempt_of, averaged, best_of
-from transa.tuning.space import UNTOLD, usual_choice
+from transa.tuning.space import near_choice, usual_choice
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -40,8 +41,11 @@ FORMAT = 1
 ENOUGH = 8
 #: Of three trials that come so far, the best goes on; trials are compared after 1, 3 and 9 validations.
 REDUCTION = 3
-#: Trials that are repeated in turn at the end of a search, beside the default.
-REPEATED = 4
+#: Trials near the default that follow it, before the study chooses freely.
+NEAR = 9
+#: Trials that are repeated in the first round at the end of a search, beside the default; half as many in each further round, down to
+#: the fewest.
+FIRST_ROUND, FEWEST = 12, 4
 
 
 @dataclass(frozen=True)
@@ -52,20 +56,15 @@ class Beginning:
     ----------
     ways
         The ways of training by name, the default among them.
-    given
-        The settings of the user.
+    fixed
+        The settings that are not varied: those of the user, and those of which trials tell nothing for want of time.
     short
         Whether trials have short vectors, since too few epochs with long ones would fit; their settings stay near the default.
     """
 
     ways: dict[str, Recipe]
-    given: dict[str, Any]
+    fixed: set[str]
     short: bool = False
-
-    @property
-    def fixed(self) -> set[str]:
-        """The settings that are not varied."""
-        return {*self.given, *(UNTOLD if self.short else ())}
 
 
 class StudyFolder:
@@ -118,7 +117,7 @@ class StudyFolder:
                 "transa": __version__,
                 "name": graph.name,
                 "graph": fingerprint(graph),
-                "given": beginning.given,
+                "fixed": sorted(beginning.fixed),
                 "short": beginning.short,
                 "ways": {name: recipe.model_dump() for name, recipe in beginning.ways.items()},
             },
@@ -128,12 +127,12 @@ class StudyFolder:
         """Return what the search begins from."""
         kept = self.files.read_json("study.json")
         ways: Any = kept.get("ways")
-        given: Any = kept.get("given")
+        fixed: Any = kept.get("fixed")
         short: Any = kept.get("short", False)
-        readable = isinstance(ways, dict) and isinstance(given, dict) and isinstance(short, bool)
+        readable = isinstance(ways, dict) and isinstance(fixed, list) and isinstance(short, bool)
         if kept.get("format") != FORMAT or not readable:
             raise InputError("not the beginning of a search that this version can read", path=self.path / "study.json")
-        return Beginning({name: recipe_from(values) for name, values in ways.items()}, given, short)
+        return Beginning({name: recipe_from(values) for name, values in ways.items()}, set(fixed), short)
 
     def check_same(self, graph: KnowledgeGraph) -> None:
         """Refuse to resume a search on another graph."""
@@ -187,26 +186,41 @@ class StudyFolder:
             study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
             study.enqueue_trial(trial.params, user_attrs=_of_the_queue(trial))
 
-    def repeat_best(self, seconds: float) -> bool:
-        """Ask for the best trials and the default once more, with other seeds, as many as there is time for; tell whether any wait.
+    def stay_near(self, beginning: Beginning) -> None:
+        """Ask for settings near the default as the next trial, if few were begun since the default."""
+        with self._turn() as waiting:
+            begun = len(self.study.get_trials(deepcopy=False))
+            if not waiting and begun <= NEAR:
+                self.study.enqueue_trial(near_choice(beginning.ways, beginning.fixed, seed=begun))
 
-        They are those with the best mean score so far. The default is among them, and another, or none is repeated.
+    def repeat_best(self, seconds: float) -> bool:
+        """Ask for a round of repetitions, the best trials and the default with other seeds; tell whether any trial waits.
+
+        The best are those with the best mean score so far. A round takes half of the seconds that are left, unless that is too little
+        for two beside the default. The default is among them, and another, or none is repeated.
         """
-        optuna, study = optuna_module(), self.study
-        with FileLock(self.files.place(".round.lock")):  # workers take turns
-            if study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,)):
+        with self._turn() as waiting:
+            if waiting:
                 return True
-            trials = {trial.number: trial for trial in study.get_trials(deepcopy=False)}
+            trials = {trial.number: trial for trial in self.study.get_trials(deepcopy=False)}
             means = averaged(self.attempts())
             first = [each for each in means if trials[each.number].user_attrs.get("default")]
-            chosen = first + [each for each in means if each not in first][:REPEATED]
-            while chosen and sum(each.seconds for each in chosen) > seconds:
-                chosen.pop()
+            rounds = max((each.runs for each in means), default=1) - 1
+            number = max(FEWEST, FIRST_ROUND >> rounds)
+            chosen = fitting(first + [each for each in means if each not in first][:number], seconds)
             if len(chosen) < 2:
                 return False
             for each in chosen:
-                study.enqueue_trial(trials[each.number].params, user_attrs={"seed": each.runs})
+                same = {"seed": each.runs, "epochs": each.epochs}
+                self.study.enqueue_trial(trials[each.number].params, user_attrs=same)
             return True
+
+    @contextmanager
+    def _turn(self) -> Iterator[bool]:
+        """Let one worker at a time ask for trials, and tell whether some wait already."""
+        waiting = (optuna_module().trial.TrialState.WAITING,)
+        with FileLock(self.files.place(".turn.lock")):
+            yield bool(self.study.get_trials(deepcopy=False, states=waiting))
 
     def attempts(self) -> list[Attempt]:
         """Return the trials that are over."""
@@ -246,7 +260,13 @@ class StudyFolder:
 
 def _of_the_queue(trial: FrozenTrial) -> dict[str, Any]:
     """Return what a trial was queued with."""
-    return {name: trial.user_attrs[name] for name in ("default", "seed") if name in trial.user_attrs}
+    return {name: trial.user_attrs[name] for name in ("default", "seed", "epochs") if name in trial.user_attrs}
+
+
+def fitting(chosen: Sequence[Attempt], seconds: float) -> list[Attempt]:
+    """Return the first of some trials, as many as take half of the time; three, or fewer, may take all of it."""
+    taken = list(itertools.accumulate(each.seconds for each in chosen))
+    return [each for place, each in enumerate(chosen) if taken[place] <= (seconds if place < 3 else seconds / 2)]
 
 
 class _Connection(sqlite3.Connection):
