@@ -17,7 +17,7 @@ from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.models import MODELS
 from transa.training import Options, Recipe, general_recipe, load_recipe, recipe_from
-from transa.training.general import Trial, general_ways, is_general
+from transa.training.general import MINUTES, RULE_SHARE, Trial, general_ways, is_general
 
 if TYPE_CHECKING:
     import optuna
@@ -177,6 +177,8 @@ def ways_of_training(
     if is_general(model, None, graph.name, given):
         share = GENERAL_SHARE * minutes
         default = general_recipe(model, graph, given, minutes=share, options=options, callback=callback)
+        if default.with_rules:  # their time is no part of the search
+            default = recipe_from(default.model_dump() | {"rule_minutes": RULE_SHARE * MINUTES} | dict(given))
     else:
         default = load_recipe(model, None, graph.name, given)
     if default.solver == "mining":
