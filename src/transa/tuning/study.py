@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 #: Finished trials of the best way from which on the importance of its settings is estimated.
 ENOUGH = 8
-#: Of three trials that come so far, the best goes on; trials are compared after 1, 3 and 9 validations.
-REDUCTION = 3
+#: Of three trials that come so far, the best goes on; trials are compared after 3 and 9 validations. The first one tells little of the
+#: last: scores correlate by .31 on UMLS and .76 on Kinship, those of the third by .84 and .95 (13 and 11 trials near the default).
+FIRST_COMPARED, REDUCTION = 3, 3
 #: Trials near the default that follow it, before the study chooses freely.
 NEAR = 9
 #: Trials that are repeated in the first round at the end of a search, beside the default; half as many in each further round, down to
@@ -153,7 +154,7 @@ class StudyFolder:
             )
             found: Study = optuna.create_study(
                 storage=self._storage,
-                pruner=optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=REDUCTION),
+                pruner=optuna.pruners.SuccessiveHalvingPruner(min_resource=FIRST_COMPARED, reduction_factor=REDUCTION),
                 study_name="transa",
                 direction="maximize",
                 load_if_exists=True,
