@@ -82,7 +82,6 @@ def test_tensorboard_reads_every_epoch(tmp_path: Path) -> None:
 
 
 def test_wandb_writes_a_run_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("wandb")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WANDB_SILENT", "true")
     with warnings.catch_warnings():

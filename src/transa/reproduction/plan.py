@@ -84,7 +84,7 @@ VARIANTS = {
     ),
     "modern": Variant("modern", datasets=(*PAPER_DATASETS["metric"], *EXTRA_DATASETS["metric"])),
     "softmax": Variant(
-        "softmax", datasets=("wn18", "fb15k", "wn11", "fb15k-237", "wn18rr"), repeated=("wn11", "wn18rr")
+        "softmax", datasets=("wn18", "fb15k", "wn11", "fb15k-237", "wn18rr"), repeated=("wn11", "wn18", "wn18rr")
     ),
     "small": Variant("softmax", SMALL, ABLATED, ABLATED, DROPOUT),
     "small, weights >= 0": Variant("softmax", {**SMALL, "metric": "diagonal"}, ABLATED, ABLATED, DROPOUT),
