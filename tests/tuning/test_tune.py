@@ -17,7 +17,7 @@ import transa
 from transa.errors import InputError
 from transa.training import Recipe, Trainer, load_recipe, recipe_from
 from transa.tuning import Attempt, search, study, trials
-from transa.tuning.outcome import averaged, best_of
+from transa.tuning.outcome import averaged, best_of, fitting
 from transa.tuning.space import near_choice, ways_of_training
 from transa.tuning.study import StudyFolder, as_toml
 
@@ -90,10 +90,10 @@ def test_what_ran_half_as_often_as_another_or_less_does_not_win() -> None:
 
 def test_a_round_takes_half_of_the_time_unless_it_is_too_little_for_three() -> None:
     trials = [finished(number, 0.8, 0.1 * number, seconds=2.0) for number in range(12)]
-    assert len(study.fitting(trials, 100.0)) == 12
-    assert study.fitting(trials, 20.0) == trials[:5]
-    assert study.fitting(trials, 6.0) == trials[:3]
-    assert study.fitting(trials, 5.0) == trials[:2]
+    assert len(fitting(trials, 100.0)) == 12
+    assert fitting(trials, 20.0) == trials[:5]
+    assert fitting(trials, 6.0) == trials[:3]
+    assert fitting(trials, 5.0) == trials[:2]
 
 
 def test_rounds_begin_with_many_trials_and_go_on_with_half_of_them(

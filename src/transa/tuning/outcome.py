@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -150,3 +151,9 @@ def best_of(means: Sequence[Attempt]) -> Attempt:
     """
     most = max(each.runs for each in means)
     return next(each for each in means if 2 * each.runs > most)
+
+
+def fitting(chosen: Sequence[Attempt], seconds: float) -> list[Attempt]:
+    """Return the first of some trials, as many as take half of the time; three, or fewer, may take all of it."""
+    taken = list(itertools.accumulate(each.seconds for each in chosen))
+    return [each for place, each in enumerate(chosen) if taken[place] <= (seconds if place < 3 else seconds / 2)]

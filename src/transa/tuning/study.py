@@ -10,11 +10,10 @@ best.toml    the recipe of the best trial so far, for ``transa train --recipe``
 
 from __future__ import annotations
 
-import itertools
 import json
 import sqlite3
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +28,7 @@ from transa.errors import InputError
 from transa.storage import atomic_file
 from transa.training import Recipe, RunFolder, recipe_from
 from transa.training.run import fingerprint
-from transa.tuning.outcome import Attempt, Tuned, attempt_of, averaged, best_of
+from transa.tuning.outcome import Attempt, Tuned, attempt_of, averaged, best_of, fitting
 from transa.tuning.space import near_choice, usual_choice
 
 if TYPE_CHECKING:
@@ -262,12 +261,6 @@ class StudyFolder:
 def _of_the_queue(trial: FrozenTrial) -> dict[str, Any]:
     """Return what a trial was queued with."""
     return {name: trial.user_attrs[name] for name in ("default", "seed", "epochs") if name in trial.user_attrs}
-
-
-def fitting(chosen: Sequence[Attempt], seconds: float) -> list[Attempt]:
-    """Return the first of some trials, as many as take half of the time; three, or fewer, may take all of it."""
-    taken = list(itertools.accumulate(each.seconds for each in chosen))
-    return [each for place, each in enumerate(chosen) if taken[place] <= (seconds if place < 3 else seconds / 2)]
 
 
 class _Connection(sqlite3.Connection):
