@@ -23,6 +23,7 @@ from record import load, save
 
 import transa
 from transa.estimators import estimator_for
+from transa.evaluation import link_prediction
 from transa.inference import Trained
 from transa.training import Options, Recipe, Trainer, load_recipe, recipe_from
 from transa.tuning.study import StudyFolder
@@ -38,15 +39,15 @@ def trained(
     started, used = time.time(), time.process_time()
     estimator = transa.TransA(options=options) if recipe is None else estimator_for(recipe, options)
     trainer = estimator.trainer(graph)
-    model = Trained(trainer.fit(print), graph, trainer.recipe)
+    model = trainer.fit(print)
     seconds, used = time.time() - started, time.process_time() - used
-    fitted = estimator._fitted(model)
+    fitted = estimator._fitted(Trained(model, graph, trainer.recipe))
     found = fitted.evaluate().summary()["both"]
-    valid = [trainer.best or 0.0]
-    for seed in range(1, seeds):
-        again = Trainer(graph, recipe_from(trainer.recipe.model_dump() | {"seed": seed, "with_rules": False}), options)
-        again.fit()
-        valid.append(again.best or 0.0)
+    valid = []
+    for seed in range(seeds):
+        alone = recipe_from(trainer.recipe.model_dump() | {"seed": seed, "with_rules": False})
+        one = model if alone == trainer.recipe else Trainer(graph, alone, options).fit()
+        valid.append(link_prediction(one, graph.valid, graph.known("train", "valid")).summary()["both"]["mrr"])
     return {
         "valid_mrr_by_seed": valid,
         "valid_mrr": statistics.mean(valid),
@@ -63,14 +64,16 @@ def trained(
 def searched(graph: transa.KnowledgeGraph, minutes: float, folder: Path, options: Options) -> dict[str, Any]:
     used = time.process_time()
     resume = folder.exists()
-    tuned = transa.tune(graph, minutes=minutes, folder=folder, resume=resume, options=options, callback=print)
+    transa.tune(graph, minutes=minutes, folder=folder, resume=resume, options=options, callback=print)
+    used = time.process_time() - used
+    return {"minutes": minutes, "resumed": resume, "processor_seconds": used, "threads": options.threads}
+
+
+def outcome(study: StudyFolder) -> dict[str, Any]:
+    tuned = study.tuned()
     assert tuned.default is not None
     return {
-        "minutes": minutes,
-        "resumed": resume,
-        "processor_seconds": time.process_time() - used,
-        "threads": options.threads,
-        "short_vectors": StudyFolder(folder).beginning().short,
+        "short_vectors": study.beginning().short,
         "trials": dict(Counter(each.state for each in tuned.attempts)),
         "repetitions": sum(each.seed > 0 for each in tuned.attempts),
         "valid_mrr_of_the_default": tuned.default.score,
@@ -105,7 +108,9 @@ def main() -> None:
                 found["default"] = trained(graph, None, options, size, given.seeds)
             if "search" in given.steps:
                 found["search"] = searched(graph, given.minutes, folder, options)
+                found["search"] |= outcome(StudyFolder(folder))
             if "tuned" in given.steps:
+                found["search"] |= outcome(StudyFolder(folder))
                 best = StudyFolder(folder).tuned().recipe
                 found["tuned"] = trained(graph, best, options, size, given.seeds)
             # read again: another graph may have been measured meanwhile

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -72,20 +73,28 @@ def finished(number: int, score: float, rate: float, seed: int = 0, seconds: flo
 
 def test_of_lucky_scores_the_best_mean_wins() -> None:
     lucky, steady, other = finished(0, 0.9, 0.1), finished(1, 0.8, 0.2), finished(2, 0.85, 0.3)
-    assert best_of(averaged([lucky, steady, other])) == lucky
+    assert best_of(averaged([lucky, steady, other]), steady) == lucky
     again = [finished(3, 0.5, 0.1, 1), finished(4, 0.78, 0.2, 1)]
-    best = best_of(averaged([lucky, steady, other, *again]))
+    best = best_of(averaged([lucky, steady, other, *again]), None)
     assert (best.number, best.runs, best.score) == (1, 2, pytest.approx(0.79))
     ended = Attempt(5, "default", {"learning_rate": 0.4}, 0.95, "pruned", 6, 1.0)
     assert ended.choice not in {each.choice for each in averaged([lucky, ended])}
 
 
 def test_what_ran_half_as_often_as_another_or_less_does_not_win() -> None:
-    steady = [finished(number, 0.8, 0.1, number) for number in range(4)]
-    lucky = [finished(4 + number, 0.9, 0.2, number) for number in range(2)]
-    third = finished(6, 0.9, 0.2, 2)
-    assert best_of(averaged([*steady, *lucky])).number == 0
-    assert best_of(averaged([*steady, *lucky, third])).number == 4
+    default = [finished(number, 0.7, 0.3, number) for number in range(9)]
+    steady = [finished(10 + number, 0.8, 0.1, number) for number in range(4)]
+    lucky = [finished(20 + number, 0.9, 0.2, number) for number in range(2)]
+    third = finished(22, 0.9, 0.2, 2)
+
+    def winner(*runs: Attempt) -> int:
+        means = averaged(runs)
+        return best_of(means, next(each for each in means if each.number == 0)).number
+
+    assert winner(*default, *steady, *lucky) == 10  # the default runs in every round, which others need not
+    assert winner(*default, *steady, *lucky, third) == 20
+    better = [replace(each, score=0.95) for each in default[:2]]
+    assert winner(*better, *steady) == 0
 
 
 def test_a_round_takes_half_of_the_time_unless_it_is_too_little_for_three() -> None:

@@ -144,13 +144,14 @@ def averaged(attempts: Iterable[Attempt]) -> list[Attempt]:
     return sorted(means, key=lambda each: (-(each.score or 0.0), each.number))
 
 
-def best_of(means: Sequence[Attempt]) -> Attempt:
-    """Return the best of averaged trials, best first: of those that ran more than half as often as the one that ran most.
+def best_of(means: Sequence[Attempt], default: Attempt | None) -> Attempt:
+    """Return the best of averaged trials, best first: of the default and those that ran more than half as often as any other.
 
-    The best of many scores is partly the luckiest. Luck does not repeat.
+    The best of many scores is partly the luckiest. Luck does not repeat. The default takes part in every round, which perhaps no other
+    does, so its own runs are no measure.
     """
-    most = max(each.runs for each in means)
-    return next(each for each in means if 2 * each.runs > most)
+    most = max((each.runs for each in means if each != default), default=0)
+    return next(each for each in means if each == default or 2 * each.runs > most)
 
 
 def fitting(chosen: Sequence[Attempt], seconds: float) -> list[Attempt]:

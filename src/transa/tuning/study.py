@@ -241,10 +241,10 @@ class StudyFolder:
             why = next((trial.user_attrs["why"] for trial in reversed(trials) if "why" in trial.user_attrs), "no time")
             raise InputError(f"tune: no trial was trained to the end ({why})")
         means = averaged(attempts)
-        best = best_of(means)
         attributes = {trial.number: trial.user_attrs for trial in trials}
-        recipe = recipe_from(attributes[best.number]["recipe"])
         default = next((each for each in means if attributes[each.number].get("default")), None)
+        best = best_of(means, default)
+        recipe = recipe_from(attributes[best.number]["recipe"])
         return Tuned(recipe, best, default, attempts, importance(self.study, best, done), self.path)
 
     def write_best(self, tuned: Tuned) -> Path:
