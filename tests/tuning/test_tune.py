@@ -67,6 +67,17 @@ def test_after_the_default_come_trials_near_it(monkeypatch: pytest.MonkeyPatch) 
     assert all(each not in chosen[:4] for each in chosen[4:])
 
 
+def test_then_each_other_way_of_training_is_tried_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study, "NEAR", 1)
+    given = {"dim": 4, "epochs": 1, "validate_sample": 50}
+    others = ways_of_training("transa", NATIONS, given, 1, transa.Options())
+    others.pop("default")
+    tuned = transa.tune(NATIONS, "transa", given, minutes=5, trials=2 + len(others))
+    assert [each.way for each in tuned.attempts] == ["default", "default", *others]
+    for each in tuned.attempts[2:]:
+        assert each.settings and all(getattr(others[each.way], name) == each.settings[name] for name in each.settings)
+
+
 def finished(number: int, score: float, rate: float, seed: int = 0, seconds: float = 1.0) -> Attempt:
     return Attempt(number, "default", {"learning_rate": rate}, score, "done", 6, seconds, seed)
 

@@ -139,10 +139,10 @@ def suggested(
     return way, recipe_from(ways[way].model_dump() | chosen)
 
 
-def usual_choice(ways: Mapping[str, Recipe], fixed: Container[str]) -> dict[str, Any]:
-    """Return what a trial has to choose to be the default."""
-    first = {"way": DEFAULT} if len(ways) > 1 else {}
-    return first | {f"{DEFAULT}.{field}": value for field, value in varied(ways[DEFAULT], fixed).items()}
+def usual_choice(ways: Mapping[str, Recipe], fixed: Container[str], way: str = DEFAULT) -> dict[str, Any]:
+    """Return what a trial has to choose to be the default, or another way of training as it is."""
+    first = {"way": way} if len(ways) > 1 else {}
+    return first | {f"{way}.{field}": value for field, value in varied(ways[way], fixed).items()}
 
 
 def near_choice(ways: Mapping[str, Recipe], fixed: Container[str], seed: int) -> dict[str, Any]:

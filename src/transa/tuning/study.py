@@ -29,7 +29,7 @@ from transa.storage import atomic_file
 from transa.training import Recipe, RunFolder, recipe_from
 from transa.training.run import fingerprint
 from transa.tuning.outcome import Attempt, Tuned, attempt_of, averaged, best_of, fitting
-from transa.tuning.space import near_choice, usual_choice
+from transa.tuning.space import DEFAULT, near_choice, usual_choice
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -41,7 +41,7 @@ ENOUGH = 8
 #: Of three trials that come so far, the best goes on; trials are compared after 3 and 9 validations. The first one tells little of the
 #: last: scores correlate by .31 on UMLS and .76 on Kinship, those of the third by .84 and .95 (13 and 11 trials near the default).
 FIRST_COMPARED, REDUCTION = 3, 3
-#: Trials near the default that follow it, before the study chooses freely.
+#: Trials near the default that follow it, before the other ways of training are tried and the study chooses freely.
 NEAR = 9
 #: Trials that are repeated in the first round at the end of a search, beside the default; half as many in each further round, down to
 #: the fewest.
@@ -186,12 +186,18 @@ class StudyFolder:
             study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
             study.enqueue_trial(trial.params, user_attrs=_of_the_queue(trial))
 
-    def stay_near(self, beginning: Beginning) -> None:
-        """Ask for settings near the default as the next trial, if few were begun since the default."""
+    def ask_first(self, beginning: Beginning) -> None:
+        """Ask for the next of the trials that follow the default: settings near it, then each other way of training as it is."""
         with self._turn() as waiting:
             begun = len(self.study.get_trials(deepcopy=False))
-            if not waiting and begun <= NEAR:
-                self.study.enqueue_trial(near_choice(beginning.ways, beginning.fixed, seed=begun))
+            others = [way for way in beginning.ways if way != DEFAULT]
+            if waiting or begun > NEAR + len(others):
+                return
+            if begun <= NEAR:
+                choice = near_choice(beginning.ways, beginning.fixed, seed=begun)
+            else:
+                choice = usual_choice(beginning.ways, beginning.fixed, others[begun - NEAR - 1])
+            self.study.enqueue_trial(choice)
 
     def repeat_best(self, seconds: float) -> bool:
         """Ask for a round of repetitions, the best trials and the default with other seeds; tell whether any trial waits.

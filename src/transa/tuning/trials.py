@@ -64,7 +64,7 @@ def search(
             break
         if left <= limits.repeating and not folder.repeat_best(left) and any(each.seed for each in folder.attempts()):
             break  # too little time is left for another round, and what is new would not be repeated
-        folder.stay_near(objective.beginning)
+        folder.ask_first(objective.beginning)
         study.optimize(objective, n_trials=1)
         told()
 
