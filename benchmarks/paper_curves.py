@@ -53,8 +53,9 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
         "falling from 0.01": {"learning_rate": 0.01, "epochs": 200},
     },
     "fb15k": {
-        "constant 0.002": {"schedule": "constant", "epochs": 200},
-        "constant 0.002, 4 times the epochs": {"schedule": "constant", "epochs": 800},
+        "constant 0.002": {"schedule": "constant", "learning_rate": 0.002, "epochs": 200},
+        "constant 0.002, 4 times the epochs": {"schedule": "constant", "learning_rate": 0.002, "epochs": 800},
+        "falling from 0.004": {"learning_rate": 0.004, "epochs": 200},
         "falling from 0.01, trace 0.02": {"learning_rate": 0.01, "metric_trace": 0.02, "epochs": 200},
     },
 }
@@ -117,15 +118,12 @@ def main() -> None:
     curves = load("benchmark_paper_curves").get("datasets", {})
     for name in given.datasets:
         graph = transa.load(name)
-        kept = curves.get(name, {})
-        curves[name] = {}
+        found = curves.setdefault(name, {})
         for label, settings in SETTINGS[name].items():
-            if label in kept and not given.again:
-                curves[name][label] = kept[label]
-                continue
-            curves[name][label] = curve(graph, name, settings)
-            print(name, label, curves[name][label], flush=True)
-            save("benchmark_paper_curves", started, printed=PRINTED, datasets=curves)
+            if label not in found or given.again:
+                found[label] = curve(graph, name, settings)
+                print(name, label, found[label], flush=True)
+                save("benchmark_paper_curves", started, printed=PRINTED, datasets=curves)
     if given.picture:
         draw(curves, given.picture)
 

@@ -50,6 +50,12 @@ def test_suggestions_are_near_and_few():
     assert suggest("zzz", []) == ""
 
 
+def test_a_name_that_differs_only_by_case_or_blanks_is_suggested_among_any_number_of_names():
+    many = [f"entity {place}" for place in range(20_000)]
+    assert suggest("Ada ", [*many, " ada"]) == "; did you mean ' ada'?"
+    assert suggest(" ENTITY 7", many) == "; did you mean 'entity 7'?"
+
+
 def test_the_package_offers_what_it_lists_and_nothing_else():
     assert all(getattr(transa, name) is not None for name in transa.__all__)
     assert set(transa.__all__) <= set(dir(transa))

@@ -67,14 +67,25 @@ def amount(size: float) -> str:
 
 
 def suggest(wrong: str, candidates: Iterable[str]) -> str:
-    """Return ``"; did you mean …?"`` with the candidates nearest to `wrong`, or an empty string if none is near."""
+    """Return ``"; did you mean …?"`` with the candidates nearest to `wrong`, or an empty string if none is near.
+
+    A candidate that differs only by case or by blanks at the ends is the only one named.
+    """
     if len(wrong) > QUOTED:
         return ""
-    folded: dict[str, str] = {}
+    sought = fold(wrong)
+    names: dict[str, str] = {}
     for candidate in candidates:
-        folded.setdefault(candidate.casefold(), candidate)
-    if len(folded) > COMPARED:  # compare only with names that begin in the same way
-        alike = (name for name in folded if name[:2] == wrong.casefold()[:2] and abs(len(name) - len(wrong)) < 4)
-        folded = {name: folded[name] for name in islice(alike, COMPARED)}
-    near = [folded[match] for match in difflib.get_close_matches(wrong.casefold(), folded, n=3, cutoff=0.6)]
+        names.setdefault(fold(candidate), candidate)
+    if sought in names:
+        names = {sought: names[sought]}
+    elif len(names) > COMPARED:  # compare only with names that begin in the same way
+        alike = (name for name in names if name[:2] == sought[:2] and abs(len(name) - len(sought)) < 4)
+        names = {name: names[name] for name in islice(alike, COMPARED)}
+    near = [names[match] for match in difflib.get_close_matches(sought, names, n=3, cutoff=0.6)]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def fold(name: str) -> str:
+    """Return what names have in common that differ only by case or by blanks at the ends."""
+    return name.strip().casefold()

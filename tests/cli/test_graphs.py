@@ -328,13 +328,14 @@ def test_a_file_without_permission_is_refused(command):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        for source in ("open.tsv", "closed.tsv", "closed.parquet", "closed.nt"):
+        for source in ("open.tsv", "open.nt", "closed.tsv", "closed.parquet", "closed.nt"):
             (folder / source).write_bytes(GOOD)
         (folder / "closed").mkdir()
         (folder / "closed" / "train.tsv").write_bytes(GOOD)
         for entry in folder.glob("closed*"):
             entry.chmod(0)
-        command("stats", folder / "open.tsv")  # so that everything is imported before rights are given up
+        for source in ("open.tsv", "open.nt"):  # so that everything is imported before rights are given up
+            command("stats", folder / source)
         for source in ("closed.tsv", "closed.parquet", "closed.nt", "closed", "closed/train.tsv"):
             code, out, err = as_nobody("stats", folder / source)
             assert (code, out) == (2, "")

@@ -36,7 +36,14 @@ VARIANTS = {
     "transa-lowrank-biases": ("transa", {"metric": "lowrank", "biases": True}),
     "transa-lowrank": ("transa", {"metric": "lowrank", "rank": 2}),
     "transa-full": ("transa", {"metric": "full"}),
+    "transa-signed-lowrank": ("transa", {"metric": "signed_lowrank", "rank": 2}),
     "adaptive_metric": ("adaptive_metric", {}),
+    "adaptive_metric-lowrank-root": ("adaptive_metric", {"metric": "lowrank", "rank": 2, "root": True}),
+    "adaptive_metric-signed-lowrank": ("adaptive_metric", {"metric": "signed_lowrank", "rank": 2}),
+    "adaptive_metric-signed-lowrank-biases": (
+        "adaptive_metric",
+        {"metric": "signed_lowrank", "rank": 3, "biases": True},
+    ),
 }
 #: Models with relations of their own for questions about heads; all others are asked from one direction.
 DIRECTIONAL = {
@@ -55,7 +62,7 @@ def made(variant: str, seed: int):
     model.directional = variant in DIRECTIONAL
     for rows in (model.entity, model.relation):
         for table, values in rows.items():
-            low = 0 if table in ("metric", "weight") and options.get("metric") != "signed" else -2
+            low = 0 if table in ("metric", "weight") and "signed" not in options.get("metric", "") else -2
             whole = random.integers(low, 3, values.shape)
             whole = whole + np.swapaxes(whole, -1, -2) if table == "metric" and model.grouped else whole
             rows[table] = torch.from_numpy(whole.astype(np.float32))
@@ -142,7 +149,15 @@ def test_torch_counts_as_the_kernels_do(variant: str, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(
     "variant",
-    ["transe-l1", "transe-squared", "transa-signed", "transa-signed-biases", "transa-full", "adaptive_metric"],
+    [
+        "transe-l1",
+        "transe-squared",
+        "transa-signed",
+        "transa-signed-biases",
+        "transa-full",
+        "adaptive_metric",
+        "adaptive_metric-signed-lowrank-biases",
+    ],
 )
 def test_ranks_of_any_numbers_are_those_of_double_precision(variant: str) -> None:
     """Entities a millionth apart are told apart, and twins are ties, where single precision would guess."""

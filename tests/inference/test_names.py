@@ -13,7 +13,7 @@ import pytest
 
 import transa
 from tests.inference.runs import kept, line, on_a_line, trained
-from transa.data import KnowledgeGraph
+from transa.data import KnowledgeGraph, Vocabulary
 from transa.errors import InputError, TransaWarning
 from transa.inference import Question, Trained, answer, check, explain, extend
 from transa.inference.names import Names
@@ -36,6 +36,13 @@ def test_a_whole_name_is_found_by_key_name_and_case_but_not_by_its_beginning() -
         names.whole("Cl")
     with pytest.raises(InputError, match="unknown entity 'Cl', only the beginning"):
         check(trained(named=True), [("Cl", "next", "e1")])
+
+
+def test_blanks_at_the_ends_count_only_where_names_differ_by_nothing_else() -> None:
+    names = Names(Vocabulary([" Ada", "Bob", "Bob ", " Cleo", "Cleo "]), "entity")
+    assert [names.whole(text) for text in ("Ada", "ada ", "Bob", "Bob ")] == [0, 0, 1, 2]
+    with pytest.raises(InputError, match="entity 'Cleo' is ambiguous: ' Cleo', 'Cleo '"):
+        names.whole("Cleo")
 
 
 @pytest.mark.parametrize("key", [3, np.int64(3), np.str_("3"), pa.scalar("3"), pa.scalar(3)], ids=repr)

@@ -68,9 +68,67 @@ class TestTransAWithBiases(TestTransADiagonal):
         return f"{super().size()} + n"
 
 
+class TestTransASignedLowRank(TestTransALowRank):
+    options = {"metric": "signed_lowrank", "rank": 2, "metric_update": "gradient"}
+
+    def test_entries_of_the_matrix_become_negative(self) -> None:
+        model, _ = train(UMLS, self.recipe(metric_learning_rate=1.0, metric_clip=True), "numba")
+        assert min(model.metric_matrix(relation).min() for relation in range(model.num_relations)) < 0  # type: ignore[union-attr]
+
+
 class TestAdaptiveMetric(ModelSuite):
     name = "adaptive_metric"
     toy = {"loss": "margin", "metric_trace": 0.05, "epochs": 200}
+
+    def size(self) -> str:
+        return super().size().partition(";")[0]
+
+
+class TestAdaptiveMetricLowRank(ModelSuite):
+    name = "adaptive_metric"
+    options = {"metric": "lowrank", "rank": 2, "metric_update": "gradient", "root": True}
+    toy = {"metric_learning_rate": 0.01}
+
+    def size(self) -> str:
+        return super().size().partition("lowrank ")[2]
+
+    def test_every_metric_is_positive_semi_definite(self) -> None:
+        model, _ = train(UMLS, self.recipe(metric_learning_rate=1.0), "numba")
+        for relation in range(model.num_relations):
+            assert np.linalg.eigvalsh(model.metric_matrix(relation)).min() > -1e-12
+
+    def test_the_score_is_that_of_the_matrix(self) -> None:
+        model = self.model()
+        whole = randomised("adaptive_metric")
+        matrices = [torch.from_numpy(model.metric_matrix(relation)) for relation in range(RELATIONS)]
+        whole.entity = model.entity
+        whole.relation = Rows({"vector": model.relation.vector, "metric": torch.stack(matrices)})
+        torch.testing.assert_close(model.score_triples(TRIPLES).square(), whole.score_triples(TRIPLES))
+
+
+class TestAdaptiveMetricSigned(ModelSuite):
+    name = "adaptive_metric"
+    options = {"metric": "signed_lowrank", "rank": 2, "metric_update": "gradient", "biases": True}
+    toy = {"metric_learning_rate": 0.01}
+
+    def size(self) -> str:
+        return super().size().partition("lowrank ")[2] + " + n"
+
+    def test_metrics_become_indefinite_and_need_no_root(self) -> None:
+        model, _ = train(UMLS, self.recipe(metric_learning_rate=1.0), "torch")
+        assert min(np.linalg.eigvalsh(model.metric_matrix(each)).min() for each in range(model.num_relations)) < 0
+        with pytest.raises(InputError, match=r"root: .* signed"):
+            self.recipe(root=True)
+
+    def test_the_score_is_that_of_the_matrix_less_biases(self) -> None:
+        model = self.model()
+        head, relation, tail = TRIPLES.unbind(1)
+        e = model.entity.vector[head] + model.relation.vector[relation] - model.entity.vector[tail]
+        matrices = torch.stack([torch.from_numpy(model.metric_matrix(each)) for each in relation.tolist()])
+        lengths = (e.unsqueeze(1) @ matrices @ e.unsqueeze(2)).flatten()
+        torch.testing.assert_close(
+            model.score_triples(TRIPLES), lengths - model.entity.bias[head] - model.entity.bias[tail]
+        )
 
 
 class TestTransE(ModelSuite):

@@ -24,7 +24,13 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 QUIET = {"use_tqdm": False}
 #: Models with their settings beside the dimension.
 TRAINED = {
-    "TransA": [{"metric": "lowrank", "rank": 2}, {"metric": "diagonal"}, {"metric": "signed"}, {"metric": "full"}],
+    "TransA": [
+        {"metric": "lowrank", "rank": 2},
+        {"metric": "diagonal"},
+        {"metric": "signed"},
+        {"metric": "signed_lowrank", "rank": 2},
+        {"metric": "full"},
+    ],
     "AdaptiveMetric": [{"root": True}, {"root": False}],
     "TransE": [{"scoring_fct_norm": 1}, {"scoring_fct_norm": 2}, {"scoring_fct_norm": 2, "power_norm": True}],
     "TransH": [{"scoring_fct_norm": 1}, {"scoring_fct_norm": 2}],

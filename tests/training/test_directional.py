@@ -23,6 +23,7 @@ MODELS = {
     "transm": {"model": "transm"},
     "transh": {"model": "transh"},
     "transa-signed": {"model": "transa", "metric": "signed", "metric_update": "gradient"},
+    "adaptive_metric-lowrank": {"model": "adaptive_metric", "metric": "lowrank", "metric_update": "gradient"},
     "transa-full": {"model": "transa"},
     "transa-authors": {"model": "transa", "training_score": "l1", "metric_update": "end"},
     "biases": {"model": "transe", "biases": True},

@@ -45,9 +45,28 @@ MODELS = {
     "transa-signed": {"model": "transa", "metric": "signed", "metric_update": "gradient"},
     "transa-lowrank": {"model": "transa", "metric": "lowrank", "rank": 3, "metric_update": "gradient"},
     "transa-rank-one-root": {"model": "transa", "metric": "lowrank", "root": True, "metric_update": "gradient"},
+    "transa-signed-lowrank": {
+        "model": "transa",
+        "metric": "signed_lowrank",
+        "rank": 2,
+        "metric_update": "gradient",
+        "metric_learning_rate": 0.0001,
+    },
     "transa-full": {"model": "transa", "metric": "full"},
     "transa-full-root": {"model": "transa", "metric": "full", "root": True},
     "adaptive_metric": {"model": "adaptive_metric"},
+    "adaptive_metric-lowrank": {
+        "model": "adaptive_metric",
+        "metric": "lowrank",
+        "rank": 2,
+        "root": True,
+        "metric_update": "gradient",
+    },
+    "adaptive_metric-signed-lowrank": {
+        "model": "adaptive_metric",
+        "metric": "signed_lowrank",
+        "metric_update": "gradient",
+    },
 }
 OBJECTIVES = {
     "margin": {"loss": "margin"},

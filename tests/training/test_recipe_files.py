@@ -24,9 +24,9 @@ from transa.training import load_recipe
             "root: transe has no such option; it is an option of adaptive_metric, ctransr, transa",
         ),
         (
-            "adaptive_metric",
+            "transh",
             {"metric": "full"},
-            "metric: adaptive_metric has no such option; it is an option of transa",
+            "metric: transh has no such option; it is an option of adaptive_metric, transa",
         ),
         ("rescal", {"dim": 5, "hidden": 3}, "hidden: rescal has no such option"),
     ],

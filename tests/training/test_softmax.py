@@ -30,6 +30,15 @@ MODELS = {
         "biases": True,
     },
     "transe": {"model": "transe", "norm": 2, "squared": True, "biases": True},
+    "low rank, psd": {"model": "adaptive_metric", "metric": "lowrank", "rank": 2, "metric_update": "gradient"},
+    "low rank, signed, directional, biases": {
+        "model": "adaptive_metric",
+        "metric": "signed_lowrank",
+        "rank": 3,
+        "metric_update": "gradient",
+        "directional": True,
+        "biases": True,
+    },
 }
 HOW: dict[str, dict[str, Any]] = {
     "all entities": {},
@@ -51,12 +60,17 @@ HOW: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize(("relations", "smoothing", "biased"), [(3, 0.0, True), (0, 0.1, False), (5, 0.1, True)])
-def test_losses_and_gradients_are_those_of_autograd(kind: type, relations: int, smoothing: float, biased: bool) -> None:
+@pytest.mark.parametrize(
+    ("relations", "rank", "smoothing", "biased"),
+    [(3, 0, 0.0, True), (0, 0, 0.1, False), (5, 0, 0.1, True), (4, 1, 0.0, False), (3, 3, 0.1, True)],
+)
+def test_losses_and_gradients_are_those_of_autograd(
+    kind: type, relations: int, rank: int, smoothing: float, biased: bool
+) -> None:
     random = np.random.default_rng(0)
     queries, candidates, dim = 37, 2 * CHUNK + 100, 24
     linear, every = (random.normal(size=(rows, dim)).astype(kind) for rows in (queries, candidates))
-    squared = 0.3 * random.normal(size=(relations, dim)).astype(kind)
+    squared = 0.3 * random.normal(size=(relations, 1 + rank, dim)).astype(kind)
     bias = random.normal(size=candidates if biased else 0).astype(kind)
     owner = np.sort(random.integers(0, max(relations, 1), queries))
     counts = random.integers(1, 5, queries)
@@ -66,14 +80,14 @@ def test_losses_and_gradients_are_those_of_autograd(kind: type, relations: int, 
     with one_blas_thread():
         nothing = np.zeros(queries + 1, np.int64), np.empty(0, np.int64)
         tile = Tile(linear, squared, owner, offsets, targets, *nothing, smoothing)
-        space = space_for(queries + 3, relations, candidates, dim, kind)
+        space = space_for(queries + 3, relations * (1 + rank), candidates, dim, kind)
         cross_entropy(tile, every, bias, space, losses, *results)
     a, w, c, b = (
         torch.tensor(table, dtype=torch.float64, requires_grad=True) for table in (linear, squared, every, bias)
     )
     scores = a @ c.T
     if relations:
-        scores = scores - (w @ c.square().T)[owner]
+        scores = scores - (w[:, 0] @ c.square().T + (w[:, 1:] @ c.T).square().sum(1))[owner]
     logs = torch.log_softmax(scores + b if biased else scores, 1)
     rows = np.repeat(np.arange(queries), counts)
     each = -(1 - smoothing) * logs[rows, targets] - smoothing * logs[rows].mean(1)
@@ -100,9 +114,10 @@ def test_both_engines_give_the_same_parameters(model: str, how: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("model", ["diagonal", "low rank, psd"])
 @pytest.mark.parametrize("how", ["all entities", "some entities"])
-def test_the_same_bits_for_one_and_two_threads(how: str) -> None:
-    recipe = settings(**SOFTMAX | MODELS["diagonal"] | HOW[how], precision="float32")
+def test_the_same_bits_for_one_and_two_threads(how: str, model: str) -> None:
+    recipe = settings(**SOFTMAX | MODELS[model] | HOW[how], precision="float32")
     before = numba.get_num_threads()
     try:
         results = []

@@ -15,22 +15,25 @@ import typer
 from transa.cli import (
     classify,
     consistent,
+    convert,
+    datasets,
     doctor,
     evaluate,
     explain,
     export,
     extend,
     figure,
-    graphs,
     models,
     predict,
     reproduce,
     rules,
     serve,
+    stats,
     train,
     tune,
     weights,
 )
+from transa.cli.mistakes import Group
 from transa.cli.output import note
 from transa.cli.stopping import exiting_on_termination, leaving_at_once
 from transa.errors import TransaError, TransaWarning
@@ -41,13 +44,16 @@ COLLECT = 50_000
 
 app = typer.Typer(
     name="transa",
+    cls=Group,
     help="Knowledge graph embedding with adaptive metrics.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: rich takes [umap] for markup, and cuts long options on a narrow terminal
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-graphs.register(app)
+datasets.register(app)
+stats.register(app)
+convert.register(app)
 train.register(app)
 tune.register(app)
 evaluate.register(app)

@@ -15,7 +15,7 @@ from transa.cli.output import emit_json, note, shown_names, table
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    add_command(app, classify)
+    add_command(app, classify, example="runs/wn11 --picture how_sure.png")
 
 
 @dataclass(frozen=True)

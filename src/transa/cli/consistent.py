@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    add_command(app, complete)
-    add_command(app, audit)
+    add_command(app, complete, example="runs/films --constraints laws.tsv")
+    add_command(app, audit, example="runs/films --top 20")
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ RULES = "rules"
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    add_command(app, evaluate)
+    add_command(app, evaluate, example="runs/films --hits 1,3,10")
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from transa.readable import one_line
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    add_command(app, explain)
-    add_command(app, neighbours)
-    add_command(app, entity_map, "map")
+    add_command(app, explain, example='runs/films "Film 1" has_genre western')
+    add_command(app, neighbours, example='runs/films "Film 1" --top 5')
+    add_command(app, entity_map, "map", example="runs/films --picture map.png")
 
 
 def explain(

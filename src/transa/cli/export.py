@@ -14,7 +14,7 @@ from transa.cli.predict import NOTHING_NEW
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    add_command(app, export)
+    add_command(app, export, example="runs/films --to vectors.parquet")
 
 
 def export(

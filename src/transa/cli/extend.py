@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from transa.cli.graphs import load_triples
+from transa.cli.loading import load_triples
 from transa.cli.options import Json, Run, Selection, SkipUnknown, TextFormat, Threads, add_command
 from transa.cli.output import emit_json, note, note_skipped, table
 from transa.readable import called, counted
@@ -16,7 +16,7 @@ from transa.readable import called, counted
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    add_command(app, extend)
+    add_command(app, extend, example="runs/films new_films.csv --out runs/more_films")
 
 
 @dataclass(frozen=True)

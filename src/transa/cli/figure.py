@@ -60,7 +60,7 @@ class Shown:
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    add_command(app, figure)
+    add_command(app, figure, example="3 runs/films")
 
 
 def figure(

@@ -14,6 +14,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from transa.cli.mistakes import Command
+
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 Source = Annotated[
     str, typer.Argument(metavar="NAME-or-PATH", help="A dataset's name, a file, a folder, or sparql:URL.")
@@ -116,10 +118,17 @@ def column_of(text: str) -> str | int:
     return int(text) if text.isdecimal() else text
 
 
-def add_command(app: typer.Typer, function: Callable[..., None], name: str | None = None) -> None:
-    """Add a command, in which each parameter that is a dataclass stands for the options that are its fields."""
+def add_command(
+    app: typer.Typer, function: Callable[..., None], name: str | None = None, *, example: str | None = None
+) -> None:
+    """Add a command, in which each parameter that is a dataclass stands for the options that are its fields.
+
+    `example` is what may follow ``transa NAME``; help and messages show it.
+    """
     first_line = inspect.getdoc(function).partition("\n")[0]  # type: ignore[union-attr]
-    app.command(name, short_help=first_line)(expanded(function))  # without it, the list of commands cuts long lines
+    shown = None if example is None else f"Example: transa {name or function.__name__} {example}"
+    # without the short help, the list of commands cuts long lines
+    app.command(name, cls=Command, short_help=first_line, epilog=shown)(expanded(function))
 
 
 def expanded(function: Callable[..., None]) -> Callable[..., None]:

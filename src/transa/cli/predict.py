@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transa.cli.graphs import load_triples
+from transa.cli.loading import load_triples
 from transa.cli.options import NoLoopPrior, Only, Run, Selection, SkipUnknown, TableOutput, TextFormat, add_command
 from transa.cli.output import deliver, note, note_compiling, note_learning, note_skipped, progress_bar, show
 from transa.cli.sharing import SharedAsking
@@ -23,9 +23,9 @@ NOTHING_NEW = "nothing was found: every answer in range is known already"
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    add_command(app, predict)
-    add_command(app, check)
-    add_command(app, discover)
+    add_command(app, predict, example='runs/films --head "Film 1" --relation has_genre')
+    add_command(app, check, example="runs/films claims.csv")
+    add_command(app, discover, example="runs/films --relation has_genre --top 20")
 
 
 @dataclass(frozen=True)

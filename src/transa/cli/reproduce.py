@@ -47,7 +47,7 @@ class Runs:
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    add_command(app, reproduce)
+    add_command(app, reproduce, example="table2 --datasets wn18")
 
 
 def reproduce(

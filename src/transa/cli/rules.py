@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from transa.cli.graphs import load_graph
+from transa.cli.loading import load_graph
 from transa.cli.options import GraphSelection, Json, Overwrite, Source, TextFormat, add_command
 from transa.cli.output import emit_json, note, note_compiling_rules, progress_bar, table
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    add_command(app, rules)
+    add_command(app, rules, example="films --out rules.tsv")
 
 
 def rules(

@@ -16,8 +16,8 @@ NEEDS_EXTRA = "serving needs more packages: pip install 'transa[serve]'"
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    add_command(app, serve)
-    add_command(app, verdicts)
+    add_command(app, serve, example="runs/films --port 8000")
+    add_command(app, verdicts, example="runs/films --out accepted.tsv")
 
 
 @dataclass(frozen=True)

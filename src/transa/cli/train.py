@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transa.choices import EngineName
-from transa.cli.graphs import load_graph
+from transa.cli.loading import load_graph
 from transa.cli.options import (
     GraphSelection,
     IgnoreMemory,
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    add_command(app, train)
-    add_command(app, demo)
+    add_command(app, train, example="films --out runs/films --set dim=100 --set epochs=200")
+    add_command(app, demo, example="--out runs/demo")
 
 
 @dataclass(frozen=True)

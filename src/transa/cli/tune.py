@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transa.cli.graphs import load_graph
+from transa.cli.loading import load_graph
 from transa.cli.options import GraphSelection, Json, Source, Split, SplitSeed, TextFormat, Threads, add_command
 from transa.cli.output import emit_json, note, table
 from transa.cli.train import read_setting
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    add_command(app, tune)
+    add_command(app, tune, example="films --out runs/search --minutes 30")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from transa.cli.options import Json, Overwrite, add_command
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    add_command(app, weights)
+    add_command(app, weights, example="runs/films --relation has_genre")
 
 
 def weights(

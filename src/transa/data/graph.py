@@ -14,8 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from transa.choices import Split as Split
-from transa.data.indexing import index_names, united, vocabulary_of
-from transa.data.name_notes import notes_on_names
+from transa.data.ids import SPLITS as SPLITS
+from transa.data.ids import Labels as Labels
+from transa.data.ids import Triples as Triples
+from transa.data.ids import checked_labels, checked_triples, id_rows, no_triples, same_labels
+from transa.data.indexing import index_tables, tables_of, vocabulary_of
 from transa.data.triple_table import TripleTable
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
@@ -28,15 +31,8 @@ if TYPE_CHECKING:
     from transa.data.statistics import GraphStatistics
     from transa.data.types import Types
 
-SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 #: How many training triples a notebook shows.
 FIRST = 5
-Triples = npt.NDArray[np.int32]
-Labels = npt.NDArray[np.int8]
-
-
-def _no_triples() -> Triples:
-    return np.empty((0, 3), dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,34 +64,20 @@ class KnowledgeGraph:
     entities: Vocabulary
     relations: Vocabulary
     train: Triples
-    valid: Triples = field(default_factory=_no_triples)
-    test: Triples = field(default_factory=_no_triples)
+    valid: Triples = field(default_factory=no_triples)
+    test: Triples = field(default_factory=no_triples)
     valid_labels: Labels | None = None
     test_labels: Labels | None = None
     notes: tuple[str, ...] = ()
     name: str | None = None
 
     def __post_init__(self) -> None:
-        bounds = (len(self.entities), len(self.relations), len(self.entities))
+        sizes = len(self.entities), len(self.relations)
         for split in SPLITS:
-            triples = _frozen(_id_rows(getattr(self, split), split))
-            wrong = np.argwhere((triples < 0) | (triples >= bounds))
-            if len(wrong):
-                row, column = wrong[0]
-                raise InputError(
-                    f"{split}: the {('head', 'relation', 'tail')[column]} id {triples[row, column]} is out of range "
-                    f"(expected 0 to {bounds[column] - 1:,})",
-                    line=int(row) + 1,
-                    unit="row",
-                )
-            object.__setattr__(self, split, triples)
-        for split in ("valid", "test"):
-            labels = getattr(self, f"{split}_labels")
-            if labels is not None:
-                labels = np.asarray(labels)
-                if labels.shape != (len(getattr(self, split)),) or not np.isin(labels, (1, -1)).all():
-                    raise InputError(f"{split}: expected a label of 1 or -1 for each triple")
-                object.__setattr__(self, f"{split}_labels", _frozen(labels.astype(np.int8, copy=False)))
+            object.__setattr__(self, split, checked_triples(getattr(self, split), split, *sizes))
+        for split in SPLITS[1:]:
+            labels = checked_labels(self.labels(split), split, len(self.triples(split)))
+            object.__setattr__(self, f"{split}_labels", labels)
 
     # ------------------------------------------------------------------ building
 
@@ -120,7 +102,7 @@ class KnowledgeGraph:
         >>> KnowledgeGraph.from_triples([("ada", "knows", "bob"), ("bob", "knows", "eve")])
         KnowledgeGraph(3 entities, 1 relation, 2 train / 0 valid / 0 test triples)
         """
-        return cls.from_tables(_tables((train, valid, test)))
+        return cls.from_tables(tables_of((train, valid, test)))
 
     @classmethod
     def from_frame(
@@ -154,7 +136,7 @@ class KnowledgeGraph:
         """
         columns = (head, relation, tail)
         labelled = columns if label is None else (*columns, label)
-        return cls.from_tables(_tables((train, valid, test), columns, labelled))
+        return cls.from_tables(tables_of((train, valid, test), columns, labelled))
 
     @classmethod
     def from_networkx(cls, network: Any, relation: str | None = "relation") -> KnowledgeGraph:
@@ -204,7 +186,7 @@ class KnowledgeGraph:
             1 or -1 for each triple.
         """
         given = zip(SPLITS, (train, valid, test), strict=True)
-        splits = [_no_triples() if ids is None else _id_rows(np.array(ids), split) for split, ids in given]
+        splits = [no_triples() if ids is None else id_rows(np.array(ids), split) for split, ids in given]
         together = np.concatenate(splits)
         return cls(
             vocabulary_of("entities", entities, together[:, [0, 2]]),
@@ -229,34 +211,16 @@ class KnowledgeGraph:
         listed
             Further entities, whether they occur in triples or not.
         """
-        present = [split for split in SPLITS if split in tables]
-        sides = [side for split in present for side in (tables[split].heads, tables[split].tails)]
-        entities, entity_ids = index_names(sides, listed)
-        relations, relation_ids = index_names([tables[split].relations for split in present], ())
-        triples: dict[Split, Triples] = {}
-        labels: dict[Split, Labels | None] = {}
-        notes: list[str] = []
-        for position, split in enumerate(present):
-            table = tables[split]
-            columns = (entity_ids[2 * position], relation_ids[position], entity_ids[2 * position + 1])
-            triples[split] = np.stack(columns, axis=1) if len(table) else _no_triples()
-            labels[split] = table.labels
-            notes += table.notes
-        last_to_first = [tables[split] for split in reversed(present)]  # names in train replace those in valid and test
-        names = {key: name for table in last_to_first for key, name in table.names.items()}
-        descriptions = {key: text for table in last_to_first for key, text in table.descriptions.items()}
-        types, domains, ranges = (
-            united([getattr(table, kind) for table in tables.values()]) for kind in ("types", "domains", "ranges")
-        )
+        found = index_tables(tables, listed)
         return cls(
-            Vocabulary(entities).described(names, descriptions).typed(types=types),
-            Vocabulary(relations).described(names, descriptions).typed(domains=domains, ranges=ranges),
-            triples.get("train", _no_triples()),
-            triples.get("valid", _no_triples()),
-            triples.get("test", _no_triples()),
-            valid_labels=labels.get("valid"),
-            test_labels=labels.get("test"),
-            notes=(*notes, *notes_on_names(entities, relations)),
+            found.entities,
+            found.relations,
+            found.triples.get("train", no_triples()),
+            found.triples.get("valid", no_triples()),
+            found.triples.get("test", no_triples()),
+            valid_labels=found.labels.get("valid"),
+            test_labels=found.labels.get("test"),
+            notes=found.notes,
         )
 
     # ------------------------------------------------------------------ looking
@@ -280,7 +244,7 @@ class KnowledgeGraph:
             self.entities == other.entities
             and self.relations == other.relations
             and all(np.array_equal(getattr(self, split), getattr(other, split)) for split in SPLITS)
-            and all(_same_labels(getattr(self, name), getattr(other, name)) for name in ("valid_labels", "test_labels"))
+            and all(same_labels(getattr(self, name), getattr(other, name)) for name in ("valid_labels", "test_labels"))
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -351,7 +315,7 @@ class KnowledgeGraph:
         from transa.data.facts import KnownFacts
 
         rows = [self.triples(split)[labels == -1] for split in SPLITS if (labels := self.labels(split)) is not None]
-        return KnownFacts(np.concatenate([_no_triples(), *rows]), len(self.entities), len(self.relations))
+        return KnownFacts(np.concatenate([no_triples(), *rows]), len(self.entities), len(self.relations))
 
     @cached_property
     def training_facts(self) -> KnownFacts:
@@ -398,44 +362,3 @@ def required(graph: object) -> KnowledgeGraph:
         return graph
     made = "load reads one" if isinstance(graph, str | os.PathLike) else "KnowledgeGraph.from_triples makes one"
     raise InputError(f"expected a KnowledgeGraph, found {type(graph).__name__}; transa.{made}")
-
-
-def _tables(
-    sources: Sequence[Any], columns: Sequence[str] | None = None, labelled: Sequence[str] | None = None
-) -> dict[Split, TripleTable]:
-    """Return train, valid and test as tables; `labelled` are the columns of valid and test."""
-    tables: dict[Split, TripleTable] = {}
-    for split, source in zip(SPLITS, sources, strict=True):
-        if source is not None:
-            table = TripleTable.of(source, columns if split == "train" else labelled)
-            if split == "train" and not len(table):
-                raise InputError("train: there is no triple")
-            tables[split] = table.trainable() if split == "train" else table
-    return tables
-
-
-def _frozen(array: npt.NDArray[Any]) -> Any:
-    array = np.ascontiguousarray(array).view()  # so that the caller's own array stays writeable
-    array.flags.writeable = False
-    return array
-
-
-def _id_rows(values: npt.ArrayLike, split: Split) -> Triples:
-    array = np.asarray(values)
-    if not array.size:
-        return _no_triples()
-    if not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"{split}: expected whole numbers, found {array.dtype}; names go to from_triples")
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise InputError(f"{split}: expected rows of 3 ids, found an array of shape {array.shape}")
-    limits = np.iinfo(np.int32)
-    for extreme in (int(array.min()), int(array.max())):
-        if not limits.min <= extreme <= limits.max:
-            raise InputError(f"{split}: the id {extreme} is out of range (ids are 32-bit numbers)")
-    return array.astype(np.int32, copy=False)
-
-
-def _same_labels(left: Labels | None, right: Labels | None) -> bool:
-    if left is None or right is None:
-        return left is right
-    return np.array_equal(left, right)

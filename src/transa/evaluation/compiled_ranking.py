@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from transa.evaluation.queries import BestAnswers, Callback, Queries, RankCounts
-from transa.kernels.codes import DIAGONAL, FULL, L2, PSD, SQUARED_L2
+from transa.kernels.codes import DIAGONAL, FULL, L2, PSD, PSD_LOW_RANK, SIGNED_LOW_RANK, SQUARED_L2
 from transa.kernels.rank_types import Factors, Full, Known, Metric, Norm, Quadratic, Questions, Vectors, Weighted
 from transa.kernels.ranking import best_answers, count_better
 from transa.kernels.reducers import Counting, Keeping
@@ -132,31 +132,33 @@ def _vectors(model: Model, *, double: bool) -> Vectors:
         shifts.astype(entities.dtype, copy=False),
         _reach(entities),
         residual_error=8 * own,
-        sum_error=(2 * model.dim + 32) * own,
-        exact_error=(4 * model.dim + 64) * exact,
+        sum_error=(2 * model.dim + model.rank + 32) * own,
+        exact_error=(4 * model.dim + model.rank + 64) * exact,
     )
 
 
 def _metric(kind: int, model: Model) -> Metric:
     """Return how the kernels score a residual."""
     if kind == SQUARED_L2 and "normal" not in model.relation:
-        return _weighted(np.ones((1, model.dim)), model)
+        return _weighted(np.ones((1, 1, model.dim), model.entity.vector.numpy().dtype), model)
     if kind < DIAGONAL:
         return Norm(kind)
     table = np.ascontiguousarray(model.relation.metric.numpy())
-    if kind == DIAGONAL:
-        return _weighted(table[:, 0], model)
+    if kind in (DIAGONAL, SIGNED_LOW_RANK):
+        return _weighted(table, model)
+    if kind == PSD_LOW_RANK:  # d stands for its squares, which keep their precision
+        return _weighted(np.concatenate([np.square(table[:, :1], dtype=np.float64), table[:, 1:]], axis=1), model)
     if kind == FULL:
         return without_spectra(table)
     return Quadratic(table) if kind == PSD else Factors(table)
 
 
-def _weighted(table: npt.NDArray[Any], model: Model) -> Weighted:
-    """Return weighted squares with the biases of entities, or biases of 0."""
+def _weighted(rows: npt.NDArray[Any], model: Model) -> Weighted:
+    """Return weighted squares with the biases of entities, or biases of 0; the rows of a relation are w and its u_m."""
     entities = model.entity.vector.numpy()
     bias = model.entity.bias.numpy() if model.biases else np.zeros(len(entities), entities.dtype)
-    rows = np.ascontiguousarray(table, entities.dtype)
-    return Weighted(rows, np.ascontiguousarray(bias), float(np.abs(bias).max(initial=0)))
+    weights, factors = (np.ascontiguousarray(part) for part in (rows[:, 0], rows[:, 1:]))
+    return Weighted(weights, factors, np.ascontiguousarray(bias), float(np.abs(bias).max(initial=0)))
 
 
 def _reach(entities: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

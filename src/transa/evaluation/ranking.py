@@ -16,7 +16,7 @@ from transa.evaluation.queries import BestAnswers, Callback, Queries, RankCounts
 from transa.evaluation.reordering import ReorderingRanker
 from transa.evaluation.torch_ranking import TorchRanker
 from transa.evaluation.type_ranking import TypeRanker
-from transa.kernels.codes import DIAGONAL, SQUARED_L2
+from transa.kernels.codes import DIAGONAL, PSD_LOW_RANK, SIGNED_LOW_RANK, SQUARED_L2
 from transa.models import Model, Rows
 from transa.models.loop_prior import barred_answers
 from transa.models.tables import EVIDENCE, PENALTY, ROLES, WORDS
@@ -148,7 +148,7 @@ def has_compiled_ranking(model: Model) -> bool:
 
     ranking = find_score(kernel.score).ranking
     if model.biases:  # they are added to sums of squares, and to no root of one
-        return ranking in (SQUARED_L2, DIAGONAL) and not kernel.root
+        return ranking in (SQUARED_L2, DIAGONAL, PSD_LOW_RANK, SIGNED_LOW_RANK) and not kernel.root
     return ranking is not None
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from transa.data import KnowledgeGraph, Vocabulary
 from transa.data.vocabulary import as_name
-from transa.errors import InputError, quote, suggest
+from transa.errors import InputError, fold, quote, suggest
 from transa.models import Model
 from transa.readable import is_iri, short
 
@@ -55,19 +55,20 @@ class Names:
 
     @cached_property
     def _folded(self) -> dict[str, list[int]]:
-        """Ids by key, by readable name and by the short form of an IRI, all in lower case."""
+        """Ids by key, by readable name and by the short form of an IRI, all without case and blanks at the ends."""
         found: dict[str, list[int]] = {}
         for position, key in enumerate(self.vocabulary):
-            found.setdefault(key.casefold(), []).append(position)
+            found.setdefault(fold(key), []).append(position)
         for name, positions in (*self._named.items(), *self._short.items()):
-            known = found.setdefault(name.casefold(), [])
+            known = found.setdefault(fold(name), [])
             known += [position for position in positions if position not in known]
         return found
 
     def find(self, name: object) -> int | None:
         """Return the id whose key is `name`; or else the only one of this readable name, or with either in any case; or None.
 
-        An IRI also has its short form for a name (`transa.readable.short`).
+        Blanks at the ends do not count, unless names differ only by them. An IRI also has its short form for a name
+        (`transa.readable.short`).
 
         Raises
         ------
@@ -77,7 +78,7 @@ class Names:
         text = as_name(name)
         if text in self.vocabulary:
             return self.vocabulary.id(text)
-        called = self._named.get(text) or self._short.get(text) or self._folded.get(text.casefold().strip()) or []
+        called = self._named.get(text) or self._short.get(text) or self._folded.get(fold(text)) or []
         return self._only(text, called) if called else None
 
     def id(self, name: object) -> int:
@@ -124,7 +125,7 @@ class Names:
 
     def _beginning(self, text: str) -> list[int]:
         """Return the ids whose key or name begins with a text, in any case."""
-        folded = text.casefold().strip()
+        folded = fold(text)
         return sorted({each for name, ids in self._folded.items() if name.startswith(folded) for each in ids})
 
     def _listed(self, found: list[int]) -> str:

@@ -230,16 +230,15 @@ class Trained:
 
     def range_of(self, relation: int, side: str) -> npt.NDArray[np.int32]:
         """Return the entities on one side of a relation in train, sorted."""
-        order, borders = self._by_relation
-        rows = self.graph.train[order[borders[relation] : borders[relation + 1]]]
-        return np.unique(rows[:, 2 if side == "tail" else 0])
+        return np.unique(self.graph.train[self._rows_of(relation), 2 if side == "tail" else 0])
+
+    def _rows_of(self, relation: int) -> npt.NDArray[np.int64]:
+        """Return the places of a relation's training triples."""
+        return self._rows_by_relation.get(relation, np.empty(0, np.int64))
 
     @cached_property
-    def _by_relation(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The training triples in the order of their relations, and where each relation begins."""
-        relations = self.graph.train[:, 1]
-        order = np.argsort(relations, kind="stable")
-        return order, np.searchsorted(relations[order], np.arange(len(self.graph.relations) + 1))
+    def _rows_by_relation(self) -> dict[int, npt.NDArray[np.int64]]:
+        return dict(by_relation(self.graph.train))
 
     def loop_share(self, relation: int) -> float:
         """Return which share of the relation's training triples are loops: triples from an entity to itself."""
@@ -326,11 +325,6 @@ class Trained:
         return finite_scores(self.model, triples)
 
     @cached_property
-    def _train_rows(self) -> dict[int, npt.NDArray[np.int64]]:
-        """The training triples of each relation, by their place."""
-        return dict(by_relation(self.graph.train))
-
-    @cached_property
     def _usual(self) -> dict[int, tuple[float, float]]:
         """What `usual` has found so far."""
         return {}
@@ -343,8 +337,8 @@ class Trained:
         wanted, places = np.unique(relations, return_inverse=True)
         for relation in wanted.tolist():
             if relation not in self._usual:
-                rows = self._train_rows.get(relation)
-                scores = np.zeros(0) if rows is None else self.scores(self.graph.train[rows])
+                rows = self._rows_of(relation)
+                scores = self.scores(self.graph.train[rows]) if len(rows) else np.zeros(0)
                 self._usual[relation] = (scores.mean(), max(float(scores.std()), 1e-12)) if len(scores) else (0.0, 1.0)
         found = np.array([self._usual[relation] for relation in wanted.tolist()]).reshape(-1, 2)
         return found[places].T

@@ -67,7 +67,8 @@ def _own_room(metric, lower):
 def products_of(metric, vectors, relation, begin, width):
     """Return what all queries of a relation share of some entities x.
 
-    Of weighted squares, this is w.x^2 less the bias, 3 k operations each; of a quadratic form W x and x^T W x, 2 k^2 operations each.
+    Of weighted squares, this is w.x^2 + sum_m (u_m.x)^2 less the bias, (3 + 2 rank) k operations each; of a quadratic form W x and
+    x^T W x, 2 k^2 operations each.
     """
 
 
@@ -78,13 +79,18 @@ def _no_products(metric, vectors, relation, begin, width):
 
 @products_of.of(Weighted, fastmath=FAST)
 def _weighted_products(metric, vectors, relation, begin, width):
-    table, entities, bias = metric.table, vectors.entities, metric.bias
+    table, factors, entities, bias = metric.table, metric.factors, vectors.entities, metric.bias
     own = weights_row(metric, relation)
     found = np.empty(width, entities.dtype)
     for x in range(width):
         total = entities.dtype.type(0)
         for i in range(entities.shape[1]):
             total += table[own, i] * entities[begin + x, i] * entities[begin + x, i]
+        for m in range(factors.shape[1]):
+            part = entities.dtype.type(0)
+            for i in range(entities.shape[1]):
+                part += factors[own, m, i] * entities[begin + x, i]
+            total += part * part
         found[x] = total - bias[begin + x]
     return found
 
@@ -129,8 +135,8 @@ def _bound_norm(metric, vectors, products, tile, space):
 
 @bound.of(Weighted, fastmath=FAST)
 def _bound_weighted(metric, vectors, products, tile, space):
-    """Of queries q and entities x, ``w.q^2 - 2 (w q).x + [w.x^2 - bias]``; the library's products are slower for so few queries."""
-    table, rounded = metric.table, space.rounded
+    """Of queries q and entities x, ``q^T W q - 2 (W q).x + [x^T W x - bias]``; the library's products are slower for so few queries."""
+    table, factors, rounded = metric.table, metric.factors, space.rounded
     own, count = weights_row(metric, tile.relation), tile.stop - tile.start
     bent, squares = np.zeros(rounded.shape, rounded.dtype), np.zeros(len(rounded), rounded.dtype)
     for q in range(count):
@@ -138,6 +144,13 @@ def _bound_weighted(metric, vectors, products, tile, space):
             weighted = table[own, i] * rounded[q, i]
             squares[q] += weighted * rounded[q, i]
             bent[q, i] = -2 * weighted
+        for m in range(factors.shape[1]):
+            along = rounded.dtype.type(0)
+            for i in range(rounded.shape[1]):
+                along += factors[own, m, i] * rounded[q, i]
+            squares[q] += along * along
+            for i in range(rounded.shape[1]):
+                bent[q, i] -= 2 * along * factors[own, m, i]
     for q in range(0, count, TOGETHER):
         if count - q == 1:
             _multiply_one(vectors, bent, squares, products, tile, space, q)

@@ -1,7 +1,7 @@
 """The codes that tell kernels which score, loss, optimiser or constraint to use. Importing this module does not import numba."""
 
-#: Scores of a residual e = h + r - t. The last two score groups of triples of one relation as matrix products.
-L1, L2, SQUARED_L2, DIAGONAL, LOW_RANK, FULL, PSD = range(7)
+#: Scores of a residual e = h + r - t: norms, metrics on absolute values or squares, and metrics on e itself.
+L1, L2, SQUARED_L2, DIAGONAL, LOW_RANK, FULL, PSD, PSD_LOW_RANK, SIGNED_LOW_RANK = range(9)
 
 #: TransH's epsilon: how far from orthogonal a translation and the normal of its hyperplane may be. The paper does not print its value.
 TILT = 0.1

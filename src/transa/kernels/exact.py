@@ -49,12 +49,17 @@ def weights_row(metric, relation):
 
 @exact_score.of(Weighted)
 def _weighted_score(metric, vectors, tile, space, row, entity):
-    table, entities, query = metric.table, vectors.entities, space.query
+    table, factors, entities, query = metric.table, metric.factors, vectors.entities, space.query
     own = weights_row(metric, tile.relation)
     total = 0.0
     for i in range(entities.shape[1]):
         e = query[row, i] - np.float64(entities[entity, i])
         total += np.float64(table[own, i]) * e * e
+    for m in range(factors.shape[1]):
+        part = 0.0
+        for i in range(entities.shape[1]):
+            part += np.float64(factors[own, m, i]) * (query[row, i] - np.float64(entities[entity, i]))
+        total += part * part
     return total - np.float64(metric.bias[entity])
 
 
@@ -239,12 +244,17 @@ def _norm_extent(metric, vectors, query, row, relation, heaviest):
 
 @extent_of.of(Weighted)
 def _weighted_extent(metric, vectors, query, row, relation, heaviest):
-    table, reach = metric.table, vectors.reach
+    table, factors, reach = metric.table, metric.factors, vectors.reach
     own = weights_row(metric, relation)
     total = metric.bias_reach
     for i in range(query.shape[1]):
         e = abs(query[row, i]) + reach[i]
         total += abs(table[own, i]) * e * e
+    for m in range(factors.shape[1]):
+        part = 0.0
+        for i in range(query.shape[1]):
+            part += abs(factors[own, m, i]) * (abs(query[row, i]) + reach[i])
+        total += part * part
     return total
 
 

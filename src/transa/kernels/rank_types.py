@@ -19,17 +19,20 @@ class Norm(NamedTuple):
 
 
 class Weighted(NamedTuple):
-    """Weighted squares, less a bias: a residual e of query and entity x scores ``sum w e^2 - bias[x]``.
+    """Weighted squares, less a bias: a residual e of query and entity x scores ``sum w e^2 + sum_m (u_m.e)^2 - bias[x]``.
 
     Attributes
     ----------
     table
         Of shape (relations, k): w of each relation, of any sign. With one row, it is that of all relations.
+    factors
+        Of shape (relations, rank, k): the u_m of each relation; none where the rank is 0.
     bias, bias_reach
         The bias of each entity, and the largest absolute value among them.
     """
 
     table: npt.NDArray[Any]
+    factors: npt.NDArray[Any]
     bias: npt.NDArray[Any]
     bias_reach: float
 

@@ -8,8 +8,9 @@ Per entity and query this costs, with k dimensions,
 
 - 3 k operations for L1 and L2;
 - 2 k for weighted squares (diagonal and signed metrics, squared L2, with or without biases), which are a matrix product,
-  ``sum w e^2 = w.q^2 - 2 (w q).x + w.x^2``, and 3 k for the w.x^2 of each relation and entity;
-- 4 k for a low-rank metric, and 3 k more for each of its vectors;
+  ``sum w e^2 = w.q^2 - 2 (w q).x + w.x^2``, and 3 k for the w.x^2 of each relation and entity, 2 k more for each vector of a low-rank
+  metric without absolute values;
+- 4 k for a low-rank metric on absolute values, and 3 k more for each of its vectors;
 - 6 k for the full metric, from its leading eigenpair: with a = |e|, eigenvalues l_i and eigenvectors u_i,
   ``a^T W a = l_1 (u_1.a)^2 + rest``, and the rest lies between the smallest and the largest of the other eigenvalues times
   ``|a|^2 - (u_1.a)^2``. What stays open (a few percent) is bounded again with `transa.kernels.spectra.AXES` eigenvectors, and then (a

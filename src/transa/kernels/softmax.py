@@ -1,11 +1,11 @@
 """Cross-entropy over candidate entities: scores, softmax and gradients as matrix products, a tile at a time.
 
-The score of a candidate c for a query is ``a.c - w.c^2 + b_c``, higher for better answers. A squared metric on h + r - c is of this
-form, with a = 2 w (h + r): the part that all candidates share does not change a softmax. A product of vectors has w = 0.
+The score of a candidate c for a query is ``a.c - w.c^2 - sum_m (u_m.c)^2 + b_c``, higher for better answers. A metric W on h + r - c is
+of this form, with a = 2 W (h + r): the part that all candidates share does not change a softmax. A product of vectors has no w.
 
-A tile is some queries against all candidates. Queries of one relation share w, so they are sorted by relation, and ``w.c^2`` is
-computed once for each relation of a tile. With Q queries of U relations, n candidates and k dimensions, a tile takes 6 (Q + U) n k
-operations in matrix products and one exponential for each pair.
+A tile is some queries against all candidates. Queries of one relation share w and the u_m, so they are sorted by relation, and their
+squares are computed once for each relation of a tile. With Q queries of U relations, n candidates and k dimensions, a tile takes 6
+(Q + U) n k operations in matrix products, 8 U n k more for each u_m, and one exponential for each pair.
 
 Threads share a tile by chunks of candidates. A chunk's rows of the candidates' gradient belong to it alone. What chunks add to the
 same place (sums of exponentials, gradients of queries) is kept apart and added in the order of chunks. So the result is the same for
@@ -39,7 +39,7 @@ class Tile(NamedTuple):
     linear
         a of each query, of shape (Q, k).
     squared, owner
-        w of each relation, of shape (U, k), and the row of each query in it. U is 0 where scores have no w.
+        w and the u_m of each relation, of shape (U, 1 + rank, k), and the row of each query in it. U is 0 where scores have no w.
     offsets, targets
         The right answers of query q are the candidates ``targets[offsets[q]:offsets[q + 1]]``.
     hidden_offsets, hidden
@@ -68,7 +68,7 @@ class Space(NamedTuple):
     tops, sums, aims
         For each chunk and query: the best score, the sum of exponentials relative to it, the sum of its targets' scores.
     by_linear, by_squared
-        What each chunk adds to the gradients by a and w: (chunks, Q x k) and (chunks, U x k).
+        What each chunk adds to the gradients by a, and by w and u: (chunks, Q x k) and (chunks, U x (1 + rank) x k).
     """
 
     scores: Array
@@ -80,11 +80,14 @@ class Space(NamedTuple):
 
 
 def space_for(
-    queries: int, relations: int, candidates: int, dim: int, kind: npt.DTypeLike, kept: Space | None = None
+    queries: int, rows: int, candidates: int, dim: int, kind: npt.DTypeLike, kept: Space | None = None
 ) -> Space:
-    """Return the arrays for a tile of so many queries and relations: those of an earlier tile, `kept`, where they are large enough."""
+    """Return the arrays for a tile of so many queries and rows of w and u.
+
+    They are those of an earlier tile, `kept`, where these are large enough.
+    """
     chunks = -(-candidates // CHUNK)
-    widths = queries * min(CHUNK, candidates), queries, queries, queries, queries * dim, relations * dim
+    widths = queries * min(CHUNK, candidates), queries, queries, queries, queries * dim, rows * dim
     kinds = kind, kind, np.float64, np.float64, kind, kind
     if kept is not None and all(
         part.shape[0] >= chunks and part.shape[1] >= width for part, width in zip(kept, widths, strict=True)
@@ -156,7 +159,10 @@ def _score(chunk, tile, candidates, bias, scores, tops, sums, aims):
     own = scores[chunk, : queries * width].reshape(queries, width)
     np.dot(linear, some.T, own)
     if len(squared):
-        _subtract(own, np.dot(squared, _square(some).T), owner)
+        shared = np.dot(np.ascontiguousarray(squared[:, 0]), _square(some).T)
+        for m in range(1, squared.shape[1]):
+            _add_squares(shared, np.dot(np.ascontiguousarray(squared[:, m]), some.T))
+        _subtract(own, shared, owner)
     if len(bias):
         _add_bias(own, bias, low)
     _find_aims(own, offsets, targets, low, high, smoothing / total, 1 - smoothing, aims, chunk)
@@ -186,6 +192,13 @@ def _square(some):
         for i in range(some.shape[1]):
             found[x, i] = some[x, i] * some[x, i]
     return found
+
+
+@in_order
+def _add_squares(shared, along):
+    for row in range(shared.shape[0]):
+        for x in range(shared.shape[1]):
+            shared[row, x] += along[row, x] * along[row, x]
 
 
 @in_order
@@ -250,11 +263,21 @@ def _differentiate(chunk, tile, candidates, scores, shares, by_linear, by_square
     added = np.dot(slopes.T, linear)
     if len(squared):
         together = _add_by_owner(slopes, owner, len(squared))
-        np.dot(together, _square(some), by_squared[chunk, : squared.size].reshape(len(squared), size))
-        by_squares = np.dot(together.T, squared)
+        own = by_squared[chunk, : squared.size].reshape(squared.shape)
+        weights = np.ascontiguousarray(squared[:, 0])
+        own[:, 0] = np.dot(together, _square(some))
+        by_squares = np.dot(together.T, weights)
         for x in range(width):
             for i in range(size):
                 by_candidates[low + x, i] += added[x, i] - 2 * some[x, i] * by_squares[x, i]
+        for m in range(1, squared.shape[1]):
+            factors = np.ascontiguousarray(squared[:, m])
+            bent = np.dot(factors, some.T)
+            for row in range(len(squared)):
+                for x in range(width):
+                    bent[row, x] *= 2 * together[row, x]
+            own[:, m] = np.dot(bent, some)
+            by_candidates[low:high] -= np.dot(bent.T, factors)
     else:
         for x in range(width):
             for i in range(size):

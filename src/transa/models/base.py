@@ -102,6 +102,8 @@ class Model(Tables):
     products: ClassVar[bool] = False
     #: The rules of its metric W_r (the table ``relation.metric``), or None where it has no metric.
     metric_rules: MetricRules | None = None
+    #: The number of vectors u_m of a low-rank metric.
+    rank: int = 0
     #: Whether it expects t at h + r (at h, if relations have no vector), in the space of entities.
     translates: ClassVar[bool] = False
     #: The relation's tables that translate. With zeros in their place, the score is the distance of two entities as the relation sees
@@ -166,11 +168,11 @@ class Model(Tables):
 
     @property
     def linear(self) -> bool:
-        """Whether the score is linear in a candidate's vector and its squares, so that `linearise` applies."""
+        """Whether the score is linear in a candidate's vector and in squares, so that `linearise` applies."""
         return False
 
     def linearise(self, fixed: Array, relations: RelationRows, kept: Array | None = None) -> Linearised:
-        """Return the scores of all candidates for some queries as linear functions of their vectors and squares.
+        """Return the scores of all candidates for some queries as linear functions of their vectors and of squares.
 
         `fixed` holds the vectors of the queries' entities, and `kept` what dropout multiplies them with once they are moved by the
         relation.

@@ -6,20 +6,14 @@ which adapts the margin and has no metric.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Literal
-
 import torch
 from torch import Tensor
 
-from transa.errors import InputError
-from transa.models.algebra import square_root
-from transa.models.base import Array, Kernel, MetricRules, Rows, check_choice
-from transa.models.linearised import Linearised, RelationRows, linearise_squares, scores_of_squares
-from transa.models.metric_model import MetricModel
+from transa.models.base import Kernel, MetricRules
+from transa.models.metric_model import Metric, MetricModel
 from transa.models.transe import TransE
 
-Metric = Literal["full", "lowrank", "diagonal", "signed"]
+__all__ = ["Metric", "TransA"]
 
 
 class TransA(MetricModel):
@@ -37,7 +31,8 @@ class TransA(MetricModel):
         How W_r is held. ``"full"``: k x k, as in the paper, from its closed form. ``"lowrank"``: diag(d) + sum_m u_m u_m^T with
         d, u_m >= 0, which is non-negative and positive semi-definite by construction and costs k (1 + rank) instead of k^2.
         ``"diagonal"``: diag(d). ``"signed"``: diag(d) where d may be negative, as W_r may be in the authors' program, which does not
-        clip it. Then f_r orders triples but is no distance: it may be negative, and has no root.
+        clip it. Then f_r orders triples but is no distance: it may be negative, and has no root. ``"signed_lowrank"``: low rank with d
+        and u_m of any sign.
     rank
         The number of u_m.
     root
@@ -51,88 +46,21 @@ class TransA(MetricModel):
     formula = "|h + r - t|^T W_r |h + r - t|"
     size = "n k + m (k + k^2); lowrank n k + m k (2 + rank), diagonal or signed n k + 2 m k"
     cost = "k^2; lowrank k (1 + rank), diagonal or signed k"
-    options = ("metric", "rank", "root", "biases")
+    metrics = ("full", "lowrank", "diagonal", "signed", "signed_lowrank")
     metric_rules = MetricRules(absolute=True, clip="entries")
 
-    def __init__(
-        self,
-        num_entities: int,
-        num_relations: int,
-        dim: int = 50,
-        metric: Metric = "full",
-        rank: int = 1,
-        root: bool = False,
-        biases: bool = False,
-    ) -> None:
-        super().__init__(num_entities, num_relations, dim, root, biases)
-        check_choice("metric", metric, ("full", "lowrank", "diagonal", "signed"))
-        self.metric = metric
-        self.rank = rank if metric == "lowrank" else 0
-        self.grouped = metric == "full"
-        self.metric_rules = replace(self.metric_rules, closed_form=metric == "full")
-        if metric == "signed":
-            if root:
-                raise InputError("root: f_r may be negative with a signed metric and has no root; expected root=false")
-            self.metric_rules = replace(self.metric_rules, clip=None)
-            self.translation = None  # what is left of f_r without a translation is no distance
-
-    def relation_tables(self) -> dict[str, tuple[int, ...]]:
-        """Add the metric: k x k, or d and the u_m as rows."""
-        return super().relation_tables() | {"metric": (self.dim if self.metric == "full" else 1 + self.rank, self.dim)}
-
     def start(self, table: str, shape: tuple[int, ...], width: float, generator: torch.Generator) -> Tensor:
-        """Full, diagonal and signed metrics start as the identity; a low-rank one as the squared L1 norm, further u_m near 0."""
-        if table != "metric" or self.metric == "full":
+        """Metrics start as the identity or near it; a low-rank one >= 0 as the squared L1 norm, further u_m near 0."""
+        if table != "metric" or self.metric != "lowrank":
             return super().start(table, shape, width, generator)
-        if self.metric != "lowrank":
-            return torch.ones(shape)
         start = torch.rand(shape, generator=generator) * 0.01
         start[:, 0] = 0
         start[:, 1:2] = 1
         return start
 
-    def parts(self, residual: Tensor, relation: Rows) -> Tensor:
-        """Return |e|_i (W_r |e|)_i for each dimension i."""
-        if self.metric == "full":
-            return super().parts(residual, relation)
-        e, d, u = residual.abs(), relation.metric[..., 0, :], relation.metric[..., 1:, :]
-        along = (u * e.unsqueeze(-2)).sum(-1, keepdim=True)
-        return e * (d * e + (along * u).sum(-2))
-
-    def length(self, residual: Tensor, relation: Rows) -> Tensor:
-        """Return |e|^T W_r |e|, or its square root; for low rank, sum_m (u_m . |e|)^2 takes less than the parts."""
-        if self.metric == "full":
-            return super().length(residual, relation)
-        e, metric = residual.abs(), relation.metric
-        value = (metric[..., 0, :] * e * e).sum(-1)
-        if self.rank:
-            value = value + torch.square((metric[..., 1:, :] * e.unsqueeze(-2)).sum(-1)).sum(-1)
-        return square_root(value) if self.root else value
-
     def kernel(self) -> Kernel:
         """Return the kernel of the metric."""
-        scores = {"full": "full", "lowrank": "low_rank", "diagonal": "diagonal", "signed": "diagonal"}
-        return Kernel(scores[self.metric], self.root)
-
-    @property
-    def linear(self) -> bool:
-        """Whether W_r is diagonal and no root is taken."""
-        return self.metric in ("diagonal", "signed") and not self.root
-
-    def linearise(self, fixed: Array, relations: RelationRows, kept: Array | None = None) -> Linearised:
-        """Return the scores for a diagonal W_r."""
-        weights = relations.tables["metric"].reshape(-1, self.dim)
-        return linearise_squares(fixed, relations, weights, kept)
-
-    def linear_scores(
-        self, fixed: Rows, relation: Rows, candidates: Rows, at_head: Tensor, kept: Tensor | None = None
-    ) -> Tensor:
-        """Return the negated scores for a diagonal W_r."""
-        return scores_of_squares(fixed, relation, candidates, at_head, relation.metric[:, 0], kept)
-
-    def matrix(self, metric: Tensor) -> Tensor:
-        """Return W_r, given a relation's row of the table."""
-        return metric if self.metric == "full" else torch.diag(metric[0]) + metric[1:].T @ metric[1:]
+        return Kernel("full" if self.metric == "full" else "low_rank" if self.rank else "diagonal", self.root)
 
     def plain(self, norm: int | None = None) -> TransE:
         """Return a TransE that shares the tables, by default with the norm a metric like this one starts as."""

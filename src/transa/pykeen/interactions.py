@@ -32,7 +32,7 @@ class TransAInteraction(Interaction):  # type: ignore[misc]
     def __init__(self, metric: Metric = "lowrank", root: bool = False) -> None:
         super().__init__()
         check_choice("metric", metric, get_args(Metric))
-        if root and metric == "signed":
+        if root and metric.startswith("signed"):
             raise InputError("root: a signed metric has none")
         self.metric: Metric = metric
         self.root = root

@@ -47,17 +47,17 @@ class TransA(ERModel):  # type: ignore[misc]
         root: bool | None = None,
         **kwargs: Any,
     ) -> None:
-        rows = embedding_dim if metric == "full" else 1 + rank * (metric == "lowrank")
+        rows = embedding_dim if metric == "full" else 1 + rank * metric.endswith("lowrank")
         super().__init__(
             interaction=TransAInteraction,
-            interaction_kwargs={"metric": metric, "root": metric != "signed" if root is None else root},
+            interaction_kwargs={"metric": metric, "root": not metric.startswith("signed") if root is None else root},
             entity_representations_kwargs=_entities(embedding_dim),
             relation_representations_kwargs=[
                 {"shape": embedding_dim, "initializer": xavier_uniform_norm_},
                 {
                     "shape": (rows, embedding_dim),
                     "initializer": partial(_start, metric=metric, rank=rank),
-                    "constrainer": None if metric == "signed" else functional.relu,
+                    "constrainer": None if metric.startswith("signed") else functional.relu,
                 },
             ],
             **kwargs,

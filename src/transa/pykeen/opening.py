@@ -122,7 +122,7 @@ def _ntn(theirs: Theirs, *tables: Tensor) -> Counterpart:
 
 def _transa(theirs: Theirs, vector: Tensor, metric: Tensor) -> Counterpart:
     settings = {"metric": theirs.interaction.metric, "root": theirs.interaction.root, "metric_update": "gradient"}
-    if settings["metric"] == "lowrank":
+    if settings["metric"].endswith("lowrank"):
         settings["rank"] = metric.shape[1] - 1
     return "transa", settings, {"vector": vector, "metric": metric}
 

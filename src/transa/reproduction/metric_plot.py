@@ -64,7 +64,7 @@ def _draw(axes: Axes, name: str, pairs: Sequence[Pair]) -> None:
     axes.hlines(places, values.min(axis=1), values.max(axis=1), color=GREY, lw=1.2, zorder=2)
     marks: tuple[tuple[str, dict[str, Any], str], ...] = (
         ("o", {"mfc": "white", "mec": RED}, "TransE trained alike"),
-        ("D", {"color": BLUE}, "TransA"),
+        ("D", {"color": BLUE}, "with the metric"),
     )
     for column, (mark, colours, label) in enumerate(marks):
         axes.errorbar(

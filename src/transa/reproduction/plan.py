@@ -9,7 +9,7 @@ from typing import Any, Literal
 from transa.data.registry import DATASETS, canonical
 from transa.errors import InputError, quote, suggest
 from transa.models import MODELS
-from transa.training.recipe import Recipe
+from transa.training.recipe import Recipe, recipe_from
 from transa.training.recipe_files import RECIPES, load_recipe, models_with
 
 TableName = Literal["table1", "table2", "table3", "table4", "metric"]
@@ -61,6 +61,8 @@ class Variant:
         On which of them it is trained with each of `SEEDS`.
     by_dataset
         Further changes on some of them.
+    model
+        What is trained by TransA's recipe.
     """
 
     recipe: str
@@ -68,6 +70,7 @@ class Variant:
     datasets: tuple[str, ...] = PAPER_DATASETS["metric"]
     repeated: tuple[str, ...] = ()
     by_dataset: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    model: str = "transa"
 
 
 #: Changes of the softmax recipe and datasets for variants of it that leave something out, small enough for several seeds.
@@ -88,6 +91,14 @@ VARIANTS = {
     ),
     "small": Variant("softmax", SMALL, ABLATED, ABLATED, DROPOUT),
     "small, weights >= 0": Variant("softmax", {**SMALL, "metric": "diagonal"}, ABLATED, ABLATED, DROPOUT),
+    "small, low rank": Variant(
+        "softmax",
+        {**SMALL, "metric": "signed_lowrank", "rank": 4},
+        ABLATED,
+        ABLATED,
+        DROPOUT,
+        model="adaptive_metric",
+    ),
     "small, one direction": Variant("softmax", {**SMALL, "directional": False}, ABLATED, ABLATED, DROPOUT),
     "small, no biases": Variant("softmax", {**SMALL, "biases": False}, ABLATED, ABLATED, DROPOUT),
 }
@@ -228,16 +239,16 @@ def _plan_metric(datasets: tuple[str, ...], given: dict[str, Any]) -> Plan:
     """
     rows, cells = [], []
     for name, variant in VARIANTS.items():
-        plain, own = Row("transe", None, name), Row("transa", variant.recipe, name)
+        plain, own = Row("transe", None, name), Row(variant.model, variant.recipe, name)
         base = VARIANTS[name.partition(",")[0]]
         beside = variant is base or _without_metric_of(variant) != _without_metric_of(base)
         rows += [plain, own] if beside else [own]
         for dataset in datasets:
             if dataset not in variant.datasets:
                 continue
-            settings = load_recipe(
-                "transa", variant.recipe, dataset, {**variant.changes, **variant.by_dataset.get(dataset, {}), **given}
-            )
+            changes = {**variant.changes, **variant.by_dataset.get(dataset, {}), **given}
+            settings = load_recipe("transa", variant.recipe, dataset, changes)
+            settings = recipe_from(settings.model_dump() | {"model": variant.model})
             repeated = dataset in variant.repeated and "seed" not in given
             for seed in SEEDS if repeated else (settings.seed,):
                 chosen = settings.model_copy(update={"seed": seed})

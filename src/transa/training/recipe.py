@@ -11,6 +11,7 @@ from transa.choices import DecidedBy
 from transa.errors import InputError, quote, suggest
 from transa.format1 import SETTINGS
 from transa.models import MODELS, Model, build
+from transa.training.recipe_checks import check_together
 
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 Whole = Annotated[int, Field(ge=0, lt=2**63)]
@@ -34,15 +35,18 @@ class Recipe(BaseModel):
     dim: Count = Field(50, description="Dimension k of the vectors.")
     norm: Literal[1, 2] = Field(1, description="L1 or L2 (transe, transm, transh, transr, ctransr, ptranse, se).")
     squared: bool = Field(False, description="Score with the square of the L2 norm (transe, transm).")
-    metric: Literal["full", "lowrank", "diagonal", "signed"] = Field(
-        "full", description="How TransA stores W_r; a signed one is diagonal and may be negative."
+    metric: Literal["full", "lowrank", "diagonal", "signed", "signed_lowrank"] = Field(
+        "full",
+        description="How W_r is held (transa; adaptive_metric: full or of low rank). A signed one is diagonal and may be negative.",
     )
     rank: Count = Field(1, description="Number of vectors u_m of a low-rank metric.")
     root: bool = Field(
         False,
         description="Score with the square root of f_r: N_r (transa, adaptive_metric), or L2 (transh, transr, ctransr).",
     )
-    biases: bool = Field(False, description="Subtract learned biases of head and tail from the score (transe, transa).")
+    biases: bool = Field(
+        False, description="Subtract learned biases of head and tail from the score (transe, transa, adaptive_metric)."
+    )
     directional: bool = Field(
         False,
         description="Give relations vectors, metrics and other parameters of their own for questions about heads; "
@@ -338,80 +342,7 @@ class Recipe(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Recipe:
-        if self.model not in MODELS:
-            raise ValueError(f"model: unknown model {quote(self.model)}{suggest(self.model, MODELS)}")
-        if self.solver not in MODELS[self.model].solvers:
-            raise ValueError(f"solver: {self.model} is not trained by {self.solver!r}")
-        if MODELS[self.model].by_paths:
-            for field, usual in (("directional", False), ("shared_negatives", False), ("candidates", "all")):
-                if getattr(self, field) != usual:
-                    raise ValueError(f"{field}: {self.model} has its own way to draw negatives; expected {usual!r}")
-            if self.negatives == "all":
-                raise ValueError(f"negatives: {self.model} draws them; expected a number")
-        if self.warm_epochs and not MODELS[self.model].from_transe:
-            raise ValueError(f"warm_epochs: {self.model} does not start from a TransE")
-        if self.metric_scale == "lambda" and self.has_metric and not self.metric_penalty:
-            raise ValueError("metric_scale: 'lambda' needs a metric_penalty (lambda) above 0")
-        if self.shrink_to == "types" and (not self.shrinkage or self.metric_update not in ("epoch", "end")):
-            raise ValueError("shrink_to: 'types' goes with a closed form of W_r and a shrinkage above 0")
-        rules = self.build_model(0, 0).metric_rules
-        if rules is not None and not rules.closed_form and self.metric_update in ("epoch", "end"):
-            raise ValueError(f"metric_update: a {self.metric} metric has no closed form; expected 'gradient' or 'none'")
-        if self.shared_negatives and (self.replaced == "bern" or self.candidates != "all"):
-            raise ValueError(
-                "shared_negatives: they replace both sides alike, or tails alone; "
-                "expected sampling 'uniform' or 'tail' and candidates 'all'"
-            )
-        if self.lane_negatives and (self.negatives == "all" or self.shared_negatives or self.candidates != "all"):
-            raise ValueError(
-                "lane_negatives: goes with a number of negatives, without shared_negatives and with candidates 'all'"
-            )
-        if self.negatives == "all" and self.loss != "softmax":
-            raise ValueError("negatives: 'all' goes with the loss 'softmax'")
-        if self.negatives == "all" and (self.shared_negatives or self.candidates != "all"):
-            raise ValueError("negatives: 'all' goes without shared_negatives and with candidates 'all'")
-        if self.hide_answers and (not self.answers_at_once or self.label_smoothing):
-            raise ValueError("hide_answers: goes with answers_at_once and without label_smoothing")
-        if self.neighbour_candidates and self.sampled_entities is None:
-            raise ValueError("neighbour_candidates: goes with sampled_entities; without, all entities are candidates")
-        softmax_only = (
-            "sampled_entities",
-            "neighbour_candidates",
-            "answers_at_once",
-            "label_smoothing",
-            "dropout",
-            "entity_dropout",
-            "cubic_penalty",
-        )
-        for field in softmax_only:
-            if getattr(self, field) and self.negatives != "all":
-                raise ValueError(
-                    f"{field}: goes with negatives 'all' alone, found {self.negatives}; a recipe with counted negatives, "
-                    "such as 'modern', has none"
-                )
-        if self.entity_texts and (self.negatives != "all" or self.entity_norm != "unit"):
-            raise ValueError("entity_texts: goes with negatives 'all' and entity_norm 'unit'")
-        if self.entity_texts and not self.build_model(0, 0).linear:
-            raise ValueError(
-                f"entity_texts: the score of {self.model} is not linear in a candidate; expected transe or transa"
-            )
-        for field in ("text_encoder", "own_vectors", "skip_gram"):
-            if getattr(self, field) and not self.entity_texts:
-                raise ValueError(f"{field}: expected entity_texts")
-        if self.text_corpus and not self.skip_gram:
-            raise ValueError("text_corpus: expected a skip_gram above 0, which trains the words of the corpus")
-        if self.smoothness != "none" and self.entity_texts:
-            raise ValueError("smoothness: entity_texts leaves no vectors to smooth")
-        if self.smoothness != "none" and (not MODELS[self.model].has_vectors or self.solver != "gradient"):
-            raise ValueError(f"smoothness: {self.model} has no vectors that are trained by gradient")
-        if self.with_rules and not MODELS[self.model].has_vectors:
-            raise ValueError(f"with_rules: {self.model} has nothing but rules")
-        if self.with_rules and MODELS[self.model].by_paths:
-            raise ValueError(f"with_rules: {self.model} ranks in two stages, which rules do not join")
-        if self.type_penalty and (MODELS[self.model].by_paths or not MODELS[self.model].has_vectors):
-            raise ValueError(f"type_penalty: does not go with {self.model}, which ranks in a way of its own")
-        if self.patience and not self.validate_every:
-            raise ValueError("patience: early stopping needs validate_every above 0")
+        check_together(self)
         return self
 
     @property

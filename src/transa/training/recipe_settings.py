@@ -15,7 +15,7 @@ class Settings(TypedDict, total=False):
     # the model
     norm: Literal[1, 2]
     squared: bool
-    metric: Literal["full", "lowrank", "diagonal", "signed"]
+    metric: Literal["full", "lowrank", "diagonal", "signed", "signed_lowrank"]
     rank: int
     root: bool
     biases: bool

@@ -38,7 +38,7 @@ from torch import Tensor, isfinite
 
 from transa import __version__
 from transa.data import KnowledgeGraph, load
-from transa.errors import InputError
+from transa.errors import InputError, suggest
 from transa.format1 import upgrade
 from transa.models import Model
 from transa.storage import atomic_file, check_regular, leftovers, read_small, writing
@@ -55,6 +55,8 @@ WRITTEN = (
     *(WEIGHTS, "metrics.json", "tracking.json"),
     *(f"{kind}.{end}" for kind in ("checkpoint", "best", "weights") for end in ("json", "a", "b")),
 )
+#: How many runs a message names.
+LISTED = 8
 
 
 class RunFolder:
@@ -301,8 +303,7 @@ class RunFolder:
         try:
             value = json.loads(read_small(path), parse_constant=_no_number, parse_float=_finite)
         except FileNotFoundError:
-            why = f"not a run folder: {name} is missing" if self.path.is_dir() else "there is no such run folder"
-            raise InputError(why, path=self.path) from None
+            raise InputError(_no_run(self.path, name), path=self.path) from None
         except InputError:
             raise
         except (ValueError, RecursionError) as error:
@@ -403,6 +404,23 @@ class RunFolder:
             return recipe.build_model(int(sizes["entities"]), int(sizes["relations"]))
         except (KeyError, TypeError, ValueError, OverflowError):
             raise InputError("expected the numbers of entities and relations", path=self.path / "config.json") from None
+
+
+def _no_run(path: Path, missing: str) -> str:
+    """Say why a path is no run folder, and which runs may be meant."""
+    if not path.is_dir():
+        return f"there is no such run folder{suggest(path.name, (each.name for each in _runs_in(path.parent)))}"
+    inside = _runs_in(path)
+    more = f", … ({len(inside):,} in all)" if len(inside) > LISTED else ""
+    holds = f"; it holds the runs {', '.join(map(str, inside[:LISTED]))}{more}" if inside else ""
+    return f"not a run folder: {missing} is missing{holds}"
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    """Return the runs in a folder."""
+    with suppress(OSError):
+        return sorted(path for path in folder.iterdir() if (path / "config.json").is_file())
+    return []
 
 
 def _short(value: object) -> str:

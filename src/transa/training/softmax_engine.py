@@ -102,7 +102,7 @@ class SoftmaxEngine:
     def _differentiate(
         self, asked: Linearised, answers: Ragged, hidden: Ragged, vectors: Array, rows: Array | None
     ) -> tuple[float, dict[str, Array]]:
-        """Return the loss, and the gradients by a, w, the candidates' vectors and their biases.
+        """Return the loss, and the gradients by a, by w and the u_m, by the candidates' vectors and their biases.
 
         `answers` and `hidden` are borders and candidates of the right answers and of those that do not count.
         """
@@ -110,7 +110,11 @@ class SoftmaxEngine:
         temperature = kind.type(self.recipe.temperature)
         bias = self.model.entity["bias"].numpy() if "bias" in self.model.entity else np.empty(0, kind)
         bias = temperature * (bias if rows is None or not len(bias) else bias[rows])
-        linear, squared = temperature * asked.linear, temperature * asked.squared
+        scale = np.full(
+            (asked.squared.shape[1], 1), np.sqrt(temperature), kind
+        )  # of the u_m, whose products are squared
+        scale[0] = temperature
+        linear, squared = temperature * asked.linear, scale * asked.squared
         losses = np.empty(len(asked.linear))
         gradients = {
             "linear": np.empty_like(asked.linear),
@@ -131,14 +135,16 @@ class SoftmaxEngine:
                 self.recipe.label_smoothing,
             )
             by_squared = np.empty_like(tile.squared)
-            self._space = space_for(len(tile.linear), high - low, len(vectors), self.model.dim, kind, self._space)
+            held = tile.squared.size // self.model.dim
+            self._space = space_for(len(tile.linear), held, len(vectors), self.model.dim, kind, self._space)
             cross_entropy(
                 *(tile, vectors, bias, self._space, losses[some], gradients["linear"][some]),
                 *(by_squared, gradients["entity.vector"], gradients["entity.bias"]),
             )
             gradients["squared"][low:high] += by_squared
-        for name in ("linear", "squared", "entity.bias"):
+        for name in ("linear", "entity.bias"):
             gradients[name] *= temperature
+        gradients["squared"] *= scale
         return float(losses.sum()), gradients
 
     def _penalise(

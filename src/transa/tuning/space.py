@@ -116,7 +116,7 @@ def varied(recipe: Recipe, fixed: Container[str]) -> dict[str, Any]:
         "negatives": not softmax,
         "dropout": softmax,
         "label_smoothing": softmax and not recipe.hide_answers,
-        "rank": "rank" in own and recipe.metric == "lowrank",
+        "rank": "rank" in own and recipe.metric.endswith("lowrank"),
         **{field: field in own for field in ("relation_dim", "hidden", "factors", "clusters")},
     }
     if recipe.solver == "als":  # it draws no batches and takes no steps
