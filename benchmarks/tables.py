@@ -37,6 +37,16 @@ OPERATIONS = {
     "ntn": ("s k² + 2 s k, s = 2", "3 s k² + 6 s k"),
     "rescal": ("k²", "3 k²"),
 }
+TITLES = {
+    "umls": "UMLS",
+    "nations": "Nations",
+    "kinship": "Kinship",
+    "nell186": "NELL186",
+    "wn18rr": "WN18RR",
+    "fb15k-237": "FB15k-237",
+}
+#: How a training was bounded, for people.
+SIZES = {"dim": "k", "epochs": "epochs"}
 GROWN = {
     "start_only": "start only",
     "extend": "extend",
@@ -126,26 +136,41 @@ def predicting_table() -> str:
 
 def general_table() -> str:
     """Return what the general recipe reaches on valid beside settings that were searched for one graph."""
-    titles = {
-        "umls": "UMLS",
-        "nations": "Nations",
-        "kinship": "Kinship",
-        "nell186": "NELL186",
-        "wn18rr": "WN18RR",
-        "fb15k-237": "FB15k-237",
-    }
     rows = [
         "| valid, MRR | general recipe | tuned settings | share | general recipe, CPU minutes |",
         "|---|---|---|---|---|",
     ]
     found = read("benchmark_general")["datasets"]
-    for name, title in titles.items():
+    for name, title in TITLES.items():
         part = found[name]
         general, tuned = part["general"], part["tuned"]
         minutes = general["cpu_seconds"] / 60
         rows.append(
             f"| {title} | {general['valid_mrr']:.3f} | {tuned['valid_mrr']:.3f} | {part['share']:.1%} | {minutes:.1f} |"
         )
+    return "\n".join(rows)
+
+
+def tuning_table() -> str:
+    """Return what a search for settings is worth beside the default."""
+    rows = [
+        "| graph | settings | valid, MRR | test, MRR | test, Hits@10 | training took |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, part in read("benchmark_tuning")["datasets"].items():
+        size = "".join(f", {label} = {part['size'][key]}" for key, label in SIZES.items() if key in part["size"])
+        search = part["search"]
+        ended = f"{search['trials'].get('pruned', 0)} ended early"
+        trials = f"{sum(search['trials'].values())} trials, {ended}, {search['repetitions']} repetitions"
+        for kind, title in (("default", "default"), ("tuned", f"found in {search['minutes']:g} minutes: {trials}")):
+            row = part[kind]
+            seeds = len(row["valid_mrr_by_seed"])
+            spread = f" ± {row['valid_mrr_spread']:.4f} ({seeds} seeds)" if seeds > 1 else ""
+            rules = ", with rules" if row["with_rules"] else ""
+            rows.append(
+                f"| {TITLES[name]}{size} | {title}{rules} | {row['valid_mrr']:.4f}{spread} | {row['test_mrr']:.4f} "
+                f"| {row['test_hits@10']:.1%} | {row['seconds']:.0f} s |"
+            )
     return "\n".join(rows)
 
 
@@ -421,6 +446,7 @@ if __name__ == "__main__":
     fill("README.md", "quality", quality_table())
     fill("docs/training.md", "general", general_table())
     fill("docs/training.md", "models", model_table())
+    fill("docs/tuning.md", "tuning", tuning_table())
     fill("docs/inference.md", "extending", extending_table())
     fill("docs/inference.md", "calibration", calibration_table())
     if (ROOT / "results" / "benchmark_predicting.json").exists():

@@ -14,7 +14,7 @@ import transa
 from transa.data.vocabulary import Vocabulary
 from transa.errors import InputError
 from transa.training import Recipe, RunFolder, general_recipe, load_recipe
-from transa.training.general import Trial, is_general, sized, with_validation
+from transa.training.general import Trial, general_ways, is_general, sized, with_validation
 
 NATIONS = replace(transa.load("nations"), name=None)
 
@@ -149,6 +149,30 @@ def test_a_graph_of_ones_own_is_trained_by_it(command, tmp_path: Path) -> None:
     again = command(*run[:-2], "--resume")
     assert again.code == 0, again.err
     assert "tried" not in again.err
+
+
+def test_a_wrong_setting_is_refused_before_anything_is_tried(command, tmp_path: Path) -> None:
+    done = command("train", "nations", "--out", tmp_path / "run", "--set", "epoch=3")
+    assert (done.code, done.out) == (2, "")
+    assert "did you mean 'epochs'" in done.err and "tried for a moment" not in done.err
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_who_waits_for_the_compiler_is_told_before_the_trials(
+    command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    monkeypatch.setattr("transa.kernels.cache.is_kept", lambda _: kept)
+    few = ["--set", "dim=4", "--no-rules", "--minutes", "0.005"]
+    done = command("train", "nations", "--out", tmp_path / "run", *few)
+    assert done.code == 0, done.err
+    first = done.err[: done.err.index("tried free")]
+    assert first.count("compiling kernels") == (0 if kept else 1)
+
+
+def test_the_ways_have_what_is_given_and_what_follows_from_the_size() -> None:
+    ways = general_ways("transa", NATIONS, {"dim": 8})
+    assert {"free", "ball", "negatives"} <= ways.keys()
+    assert all((way.dim, way.batch_size) == (8, sized(NATIONS, {})["batch_size"]) for way in ways.values())
 
 
 @pytest.mark.parametrize(

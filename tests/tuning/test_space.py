@@ -11,7 +11,7 @@ import transa
 from transa.errors import InputError
 from transa.models import MODELS
 from transa.training import Options, load_recipe, recipe_from
-from transa.tuning.space import DEFAULT, SPACE, suggested, usual_choice, varied, ways_of_training
+from transa.tuning.space import DEFAULT, SPACE, near_choice, suggested, usual_choice, varied, ways_of_training
 
 optuna = pytest.importorskip("optuna")
 NATIONS = transa.load("nations")
@@ -61,6 +61,20 @@ def test_settings_near_the_default_stay_near_it() -> None:
         assert SOFTMAX.temperature / 3**0.5 <= recipe.temperature <= SOFTMAX.temperature * 3**0.5
         assert SOFTMAX.dropout - 0.15 <= recipe.dropout <= SOFTMAX.dropout + 0.15
         assert 0 <= recipe.label_smoothing <= 0.075
+
+
+def test_draws_near_the_default_keep_its_way_and_differ_by_their_seed() -> None:
+    ways = {DEFAULT: SOFTMAX, "modern": MODERN}
+    drawn = [near_choice(ways, {"batch_size"}, seed) for seed in range(20)]
+    assert drawn[3] == near_choice(ways, {"batch_size"}, 3) != drawn[4]
+    for choice in drawn:
+        assert choice.keys() == usual_choice(ways, {"batch_size"}).keys()
+        way, recipe = suggested(optuna.trial.FixedTrial(choice), ways, {"batch_size"})
+        assert way == DEFAULT and recipe.batch_size == SOFTMAX.batch_size
+        for field in ("dim", "epochs", "learning_rate", "metric_learning_rate", "temperature"):
+            usual, factor = getattr(SOFTMAX, field), SPACE[field].factor ** 0.5  # type: ignore[union-attr]
+            assert round(usual / factor, 9) <= getattr(recipe, field) <= round(usual * factor) + 1
+        assert SOFTMAX.dropout - 0.15 <= recipe.dropout <= SOFTMAX.dropout + 0.15
 
 
 def test_a_graph_with_a_recipe_starts_from_it_beside_the_ways_of_the_general_one() -> None:

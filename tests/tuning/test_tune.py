@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +17,9 @@ import pytest
 import transa
 from transa.errors import InputError
 from transa.training import Recipe, Trainer, load_recipe, recipe_from
-from transa.tuning import Attempt, search, trials
-from transa.tuning.outcome import averaged, best_of
+from transa.tuning import Attempt, search, study, trials
+from transa.tuning.outcome import averaged, best_of, fitting
+from transa.tuning.space import near_choice, ways_of_training
 from transa.tuning.study import StudyFolder, as_toml
 
 pytest.importorskip("optuna")
@@ -55,18 +57,84 @@ def test_worse_trials_are_ended_early() -> None:
     assert tuned.folder is None
 
 
-def finished(number: int, score: float, rate: float, seed: int = 0) -> Attempt:
-    return Attempt(number, "default", {"learning_rate": rate}, score, "done", 6, 1.0, seed)
+def test_after_the_default_come_trials_near_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study, "NEAR", 3)
+    tuned = transa.tune(NATIONS, "transe", SMALL, minutes=5, trials=6)
+    usual = load_recipe("transe", None, "nations", SMALL)
+    drawn = [near_choice({"default": usual}, SMALL, seed) for seed in (1, 2, 3)]
+    chosen = [{f"default.{name}": value for name, value in each.settings.items()} for each in tuned.attempts]
+    assert chosen[1:4] == drawn
+    assert all(each not in chosen[:4] for each in chosen[4:])
+
+
+def test_then_each_other_way_of_training_is_tried_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study, "NEAR", 1)
+    given = {"dim": 4, "epochs": 1, "validate_sample": 50}
+    others = ways_of_training("transa", NATIONS, given, 1, transa.Options())
+    others.pop("default")
+    tuned = transa.tune(NATIONS, "transa", given, minutes=5, trials=2 + len(others))
+    assert [each.way for each in tuned.attempts] == ["default", "default", *others]
+    for each in tuned.attempts[2:]:
+        assert each.settings and all(getattr(others[each.way], name) == each.settings[name] for name in each.settings)
+
+
+def finished(number: int, score: float, rate: float, seed: int = 0, seconds: float = 1.0) -> Attempt:
+    return Attempt(number, "default", {"learning_rate": rate}, score, "done", 6, seconds, seed)
 
 
 def test_of_lucky_scores_the_best_mean_wins() -> None:
     lucky, steady, other = finished(0, 0.9, 0.1), finished(1, 0.8, 0.2), finished(2, 0.85, 0.3)
-    assert best_of(averaged([lucky, steady, other])) == lucky
+    assert best_of(averaged([lucky, steady, other]), steady) == lucky
     again = [finished(3, 0.5, 0.1, 1), finished(4, 0.78, 0.2, 1)]
-    best = best_of(averaged([lucky, steady, other, *again]))
+    best = best_of(averaged([lucky, steady, other, *again]), None)
     assert (best.number, best.runs, best.score) == (1, 2, pytest.approx(0.79))
     ended = Attempt(5, "default", {"learning_rate": 0.4}, 0.95, "pruned", 6, 1.0)
     assert ended.choice not in {each.choice for each in averaged([lucky, ended])}
+
+
+def test_what_ran_half_as_often_as_another_or_less_does_not_win() -> None:
+    default = [finished(number, 0.7, 0.3, number) for number in range(9)]
+    steady = [finished(10 + number, 0.8, 0.1, number) for number in range(4)]
+    lucky = [finished(20 + number, 0.9, 0.2, number) for number in range(2)]
+    third = finished(22, 0.9, 0.2, 2)
+
+    def winner(*runs: Attempt) -> int:
+        means = averaged(runs)
+        return best_of(means, next(each for each in means if each.number == 0)).number
+
+    assert winner(*default, *steady, *lucky) == 10  # the default runs in every round, which others need not
+    assert winner(*default, *steady, *lucky, third) == 20
+    better = [replace(each, score=0.95) for each in default[:2]]
+    assert winner(*better, *steady) == 0
+
+
+def test_a_round_takes_half_of_the_time_unless_it_is_too_little_for_three() -> None:
+    trials = [finished(number, 0.8, 0.1 * number, seconds=2.0) for number in range(12)]
+    assert len(fitting(trials, 100.0)) == 12
+    assert fitting(trials, 20.0) == trials[:5]
+    assert fitting(trials, 6.0) == trials[:3]
+    assert fitting(trials, 5.0) == trials[:2]
+
+
+def test_rounds_begin_with_many_trials_and_go_on_with_half_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "FIRST_ROUND", 6)
+    monkeypatch.setattr(study, "FEWEST", 2)
+    place = tmp_path / "study"
+    given = {**SMALL, "epochs": 1}
+    transa.tune(NATIONS, "transe", given, minutes=5, trials=8, folder=place)
+    monkeypatch.setattr(search, "REPEATING", 1.0)
+    tuned = transa.tune(NATIONS, minutes=5, trials=8 + 7 + 4 + 3 + 3, folder=place, resume=True)
+    seeds = [each.seed for each in tuned.attempts]
+    assert seeds[:8] == [0] * 8 and 0 not in seeds[8:]
+    rounds = [tuned.attempts[begin:end] for begin, end in ((8, 15), (15, 19), (19, 22), (22, 25))]
+    for turn in rounds:
+        assert turn[0].choice == tuned.attempts[0].choice
+        assert len({each.choice for each in turn}) == len(turn)
+    assert tuned.default is not None and tuned.default.runs == 5
+    alone = sorted(tuned.attempts[1:8], key=lambda each: -(each.score or 0))
+    assert [each.choice for each in rounds[0][1:]] == [each.choice for each in alone[:6]]
 
 
 def test_at_the_end_the_best_and_the_default_are_trained_again_with_other_seeds(
@@ -82,7 +150,8 @@ def test_at_the_end_the_best_and_the_default_are_trained_again_with_other_seeds(
     monkeypatch.setattr(search, "REPEATING", 1.0)  # from the second trial on, as soon as two are done
     monkeypatch.setattr(trials, "affordable", lambda *_: 6)
     monkeypatch.setattr(trials, "Trainer", Seen)
-    tuned = transa.tune(NATIONS, "transe", SMALL, minutes=5, trials=7, folder=tmp_path / "study")
+    given = {**SMALL, "epochs": 1}  # one validation, after which no trial is ended early
+    tuned = transa.tune(NATIONS, "transe", given, minutes=5, trials=7, folder=tmp_path / "study")
     assert seeds == [each.seed for each in tuned.attempts] and max(seeds) > 0
     assert tuned.default is not None and tuned.default.runs > 1 and tuned.best.runs > 1
     own = [each.score for each in tuned.attempts if each.choice == tuned.best.choice]
@@ -97,6 +166,23 @@ def test_a_search_without_time_for_all_epochs_shortens_its_trials() -> None:
     tuned = transa.tune(NATIONS, "transe", given, minutes=0.02)
     assert 0 < (tuned.best.epochs or 0) < 100_000
     assert tuned.recipe.epochs == 100_000
+
+
+@pytest.mark.parametrize(("fitting", "vary"), [(40, False), (1000, True)])
+def test_epochs_are_varied_only_if_all_of_the_default_fit(
+    fitting: int, vary: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "affordable", lambda *_: fitting)
+    graph, given = transa.load("umls"), {"dim": 8}
+    default = load_recipe("transa", None, "umls", given)
+    ways = ways_of_training("transa", graph, given, 1, transa.Options())
+    assert 40 < default.epochs < 1000 and len({recipe.epochs for recipe in ways.values()}) > 1
+    begun = trials.begin(graph, ways, given, transa.Options(), 1.0)
+    assert ("epochs" in begun.fixed, begun.short) == (not vary, False)
+    if not vary:
+        assert {recipe.epochs for recipe in begun.ways.values()} == {default.epochs}
+    else:
+        assert begun.ways == ways
 
 
 def test_where_few_epochs_fit_trials_have_short_vectors_and_the_recipe_long_ones(

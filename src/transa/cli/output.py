@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transa.inference.rows import Skipped
     from transa.models import Model
     from transa.table import Table as Result
-    from transa.training import Trainer
+    from transa.training import Options, Recipe
 
 #: How many rows that were left out are shown.
 SKIPPED = 10
@@ -70,8 +70,7 @@ def note_compiling(kernel: str, model: Model, queries: int | None = None) -> Non
     from transa.kernels.cache import is_compiled
 
     named = model.kernel()
-    used = named is not None and (kernel == "gradient_phase" or has_compiled_ranking(model))
-    if used and named is not None and not is_compiled(kernel, named.score):
+    if named is not None and has_compiled_ranking(model) and not is_compiled(kernel, named.score):
         note(COMPILING)
 
 
@@ -91,16 +90,24 @@ def note_compiling_rules() -> None:
         note(COMPILING)
 
 
-def note_compiling_training(trainer: Trainer) -> None:
-    """Say that the kernels which train are being compiled, if they are used for the first time on this machine."""
-    if trainer.recipe.negatives != "all":
-        note_compiling("gradient_phase", trainer.trained)
-        return
-    from transa.kernels import softmax
-    from transa.kernels.cache import is_kept
-
-    if trainer.engine.name.startswith("numba") and not is_kept(softmax._score):
+def note_compiling_training(options: Options, *recipes: Recipe) -> None:
+    """Say that the kernels which train by some recipes are being compiled, if any is used for the first time on this machine."""
+    if not all(_is_training_compiled(options, recipe) for recipe in recipes):
         note(COMPILING)
+
+
+def _is_training_compiled(options: Options, recipe: Recipe) -> bool:
+    from transa.kernels import softmax
+    from transa.kernels.cache import is_compiled, is_kept
+    from transa.training.engine import training_model, why_not_numba
+
+    model = training_model(recipe.build_model(1, 1), recipe)
+    named = model.kernel()
+    if options.engine == "torch" or why_not_numba(model, recipe, options.device):
+        return True
+    if recipe.negatives == "all":
+        return is_kept(softmax._score)
+    return named is None or is_compiled("gradient_phase", named.score)
 
 
 def rules_mined(found: dict[str, Any]) -> str:

@@ -172,7 +172,7 @@ def _train(
     trainer = Trainer(graph, recipe, options, folder, source)
     size = f"{trainer.model!r}, {trainer.model.parameters:,} parameters"
     note(f"{size}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
-    note_compiling_training(trainer)
+    note_compiling_training(options, recipe)
     if recipe.with_rules or not trainer.model.has_vectors:
         note("rules are mined from train: seconds on a small graph, minutes on a dense one")
         note_compiling_rules()
@@ -191,7 +191,7 @@ def _recipe(
     """Return the recipe to train by; the general one after its trials."""
     from transa.errors import InputError
     from transa.training import load_recipe
-    from transa.training.general import MINUTES, Trial, general_recipe, is_general
+    from transa.training.general import MINUTES, Trial, general_recipe, general_ways, is_general
 
     if not is_general(training.model, training.recipe, dataset, given):
         if training.minutes is not None:
@@ -201,9 +201,11 @@ def _recipe(
     def told(trial: Trial) -> None:
         note(f"tried {trial.name}: {trial.score:.4f} on valid, {trial.seconds:.2g} s an epoch")
 
+    tried = general_ways(training.model, graph, given)  # refuses wrong settings before anything is said
     note(
         "no recipe was made for this graph: a few ways of training are tried for a moment, and the best is trained in full"
     )
+    note_compiling_training(options, *tried.values())
     minutes = MINUTES if training.minutes is None else training.minutes
     return general_recipe(training.model, graph, given, minutes=minutes, options=options, callback=told)
 
@@ -244,7 +246,7 @@ def _demonstrate(out: Path, as_json: bool) -> None:
     folder.discard()
     trainer = Trainer(graph, recipe, folder=folder, source="umls")
     note(f"{trainer.model!r}; engine: {trainer.engine.name}, {counted(trainer.threads, 'thread')}")
-    note_compiling_training(trainer)
+    note_compiling_training(trainer.options, recipe)
     trainer.fit(LiveView())
     model = load_model(folder)
     scores = model.evaluate().summary()

@@ -96,19 +96,13 @@ def general_recipe(
     """
     if minutes <= 0:
         raise InputError(f"minutes: expected more than 0, found {minutes}")
-    tables = general_tables(model)
-    if not tables:
-        raise InputError(f"recipe: {model} has no general recipe")
     given, options = given or {}, options or Options()
+    recipes = general_ways(model, graph, given)
     search = _Search(60 * minutes * TRIAL_SHARE, with_validation(graph), options, callback)
-    recipes = {}
-    for name, values in tables.items():
-        settings = {field: value for field, value in values.items() if field != VARY}
-        recipes[name] = recipe_from({"model": model} | settings | sized(graph, settings) | dict(given))
     search.begin(recipes, 60 * minutes * FIRST_SHARE, shorten="dim" not in given)
     way = search.best.name
     rising = search.lengthen(way)
-    dim, choices = recipes[way].dim, dict(tables[way].get(VARY, {}))
+    dim, choices = recipes[way].dim, dict(general_tables(model)[way].get(VARY, {}))
     growth = dim / search.best.recipe.dim
     if growth > 1 and search.affords(growth):
         search.vary(f"{way}, dim {dim}", {"dim": dim}, search.best.epochs)
@@ -124,6 +118,31 @@ def general_recipe(
         if graph.valid_labels is None:  # rules are weighed by the ranks of answers, which tell little of thresholds
             added |= {"with_rules": True, "rule_minutes": RULE_SHARE * minutes}
     return recipe_from(best.model_dump() | added | dict(given))
+
+
+def general_ways(model: str, graph: KnowledgeGraph, given: Mapping[str, Any] | None = None) -> dict[str, Recipe]:
+    """Return the ways of training that the general recipe tries on a graph, by name.
+
+    Parameters
+    ----------
+    model, graph
+        What is trained.
+    given
+        Settings of the user, which all of them have.
+
+    Raises
+    ------
+    InputError
+        If the model has no general recipe, or a setting is wrong or does not go with a way.
+    """
+    tables = general_tables(model)
+    if not tables:
+        raise InputError(f"recipe: {model} has no general recipe")
+    found = {}
+    for name, values in tables.items():
+        settings = {field: value for field, value in values.items() if field != VARY}
+        found[name] = recipe_from({"model": model} | settings | sized(graph, settings) | dict(given or {}))
+    return found
 
 
 class _Search:

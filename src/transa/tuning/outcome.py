@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -69,7 +70,7 @@ class Tuned(Framed):
     recipe
         The recipe of the best trial, to be trained by `transa.TransA(recipe=…)` or ``transa train --recipe best.toml``.
     best
-        The best trial: of those that were repeated, if any were, the one with the best mean.
+        The best trial: of those that were repeated often, if any were, the one with the best mean.
     default
         The first trial, which has the settings that training would have without a search; None if it failed.
     attempts
@@ -143,10 +144,17 @@ def averaged(attempts: Iterable[Attempt]) -> list[Attempt]:
     return sorted(means, key=lambda each: (-(each.score or 0.0), each.number))
 
 
-def best_of(means: Iterable[Attempt]) -> Attempt:
-    """Return the best of averaged trials, best first: of those that were repeated, if any were.
+def best_of(means: Sequence[Attempt], default: Attempt | None) -> Attempt:
+    """Return the best of averaged trials, best first: of the default and those that ran more than half as often as any other.
 
-    The best of many scores is partly the luckiest. Luck does not repeat.
+    The best of many scores is partly the luckiest. Luck does not repeat. The default takes part in every round, which perhaps no other
+    does, so its own runs are no measure.
     """
-    means = list(means)
-    return next((each for each in means if each.runs > 1), means[0])
+    most = max((each.runs for each in means if each != default), default=0)
+    return next(each for each in means if each == default or 2 * each.runs > most)
+
+
+def fitting(chosen: Sequence[Attempt], seconds: float) -> list[Attempt]:
+    """Return the first of some trials, as many as take half of the time; three, or fewer, may take all of it."""
+    taken = list(itertools.accumulate(each.seconds for each in chosen))
+    return [each for place, each in enumerate(chosen) if taken[place] <= (seconds if place < 3 else seconds / 2)]

@@ -20,16 +20,16 @@ from transa.kernels.threads import set_threads
 from transa.training import Options
 from transa.training.general import Trial
 from transa.tuning.outcome import Attempt, Tuned
-from transa.tuning.space import DEFAULT, ways_of_training
-from transa.tuning.study import Beginning, StudyFolder, optuna_module
-from transa.tuning.trials import Limits, needs_short_vectors, search
+from transa.tuning.space import ways_of_training
+from transa.tuning.study import StudyFolder, optuna_module
+from transa.tuning.trials import Limits, begin, search
 
 #: Minutes that a search takes unless the user says otherwise.
 MINUTES = 30.0
 #: How many trials fit a search at least, if none is ended before its last epoch.
 LEAST_TRIALS = 12
 #: The share of the time in which the best trials are repeated with other seeds.
-REPEATING = 0.25
+REPEATING = 1 / 3
 
 
 def tune(
@@ -47,9 +47,9 @@ def tune(
 ) -> Tuned:
     """Search for settings that suit a graph, by their score on the validation split; the test split is not looked at.
 
-    The first trial has the settings that `transa train` would use. Further ones vary them and other ways of training (TPE). Trials that
-    do worse than others after a part of their epochs are ended early (successive halving). In the last quarter of the time the best are
-    trained again with other seeds, and the best mean wins.
+    The first trial has the settings that `transa train` would use, some more have settings near to these. Further ones vary them and
+    other ways of training (TPE). Trials that do worse than others after a part of their epochs are ended early (successive halving).
+    In the last third of the time the best are trained again with other seeds, and the best mean wins.
 
     Parameters
     ----------
@@ -100,9 +100,7 @@ def tune(
         else:
             given = dict(settings or {})
             ways = ways_of_training(model, required(graph), given, minutes, options, callback)
-            short = "dim" not in given and needs_short_vectors(graph, ways[DEFAULT], options, limits.trial_seconds)
-            # There is time for few trials then, and all of them go to settings near the default.
-            study.start(graph, Beginning({DEFAULT: ways[DEFAULT]} if short else ways, given, short))
+            study.start(graph, begin(graph, ways, given, options, limits.trial_seconds))
         seen = {each.number for each in study.attempts()}
 
         def told() -> None:

@@ -11,12 +11,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.models import MODELS
 from transa.training import Options, Recipe, general_recipe, load_recipe, recipe_from
-from transa.training.general import Trial, is_general, sized
-from transa.training.recipe_files import VARY, general_tables
+from transa.training.general import MINUTES, RULE_SHARE, Trial, general_ways, is_general
 
 if TYPE_CHECKING:
     import optuna
@@ -33,13 +34,21 @@ class Scaled:
 
     factor: float
 
-    def suggest(self, trial: optuna.Trial, name: str, usual: Any, near: bool) -> Any:
-        """Let a trial choose a value, or one near to what the way has: at most the root of the factor away."""
+    def bounds(self, usual: Any, near: bool) -> tuple[Any, Any]:
+        """Return the least and the greatest value, or those near to what the way has: at most the root of the factor away."""
         factor = self.factor**0.5 if near else self.factor
         low, high = usual / factor, usual * factor
-        if isinstance(usual, int):
-            return trial.suggest_int(name, max(1, round(low)), round(high), log=True)
-        return trial.suggest_float(name, low, high, log=True)
+        return (max(1, round(low)), round(high)) if isinstance(usual, int) else (low, high)
+
+    def suggest(self, trial: optuna.Trial, name: str, usual: Any, near: bool) -> Any:
+        """Let a trial choose a value."""
+        choose = trial.suggest_int if isinstance(usual, int) else trial.suggest_float
+        return choose(name, *self.bounds(usual, near), log=True)
+
+    def draw_near(self, random: np.random.Generator, usual: Any) -> Any:
+        """Draw a value near to what the way has."""
+        drawn = float(np.exp(random.uniform(*np.log(self.bounds(usual, True)))))
+        return round(drawn) if isinstance(usual, int) else drawn
 
 
 @dataclass(frozen=True)
@@ -49,13 +58,21 @@ class Between:
     low: float
     high: float
 
-    def suggest(self, trial: optuna.Trial, name: str, usual: Any, near: bool) -> Any:
-        """Let a trial choose a value, or one near to what the way has: at most a quarter of the range away."""
+    def bounds(self, usual: float, near: bool) -> tuple[float, float]:
+        """Return the least and the greatest value, or those near to what the way has: at most a quarter of the range away."""
         low, high = min(self.low, usual), max(self.high, usual)
         if near:
             reach = (high - low) / 4
             low, high = max(low, usual - reach), min(high, usual + reach)
-        return trial.suggest_float(name, low, high)
+        return low, high
+
+    def suggest(self, trial: optuna.Trial, name: str, usual: float, near: bool) -> float:
+        """Let a trial choose a value."""
+        return trial.suggest_float(name, *self.bounds(usual, near))
+
+    def draw_near(self, random: np.random.Generator, usual: float) -> float:
+        """Draw a value near to what the way has."""
+        return float(random.uniform(*self.bounds(usual, True)))
 
 
 #: How each setting is varied.
@@ -122,10 +139,18 @@ def suggested(
     return way, recipe_from(ways[way].model_dump() | chosen)
 
 
-def usual_choice(ways: Mapping[str, Recipe], fixed: Container[str]) -> dict[str, Any]:
-    """Return what a trial has to choose to be the default."""
-    first = {"way": DEFAULT} if len(ways) > 1 else {}
-    return first | {f"{DEFAULT}.{field}": value for field, value in varied(ways[DEFAULT], fixed).items()}
+def usual_choice(ways: Mapping[str, Recipe], fixed: Container[str], way: str = DEFAULT) -> dict[str, Any]:
+    """Return what a trial has to choose to be the default, or another way of training as it is."""
+    first = {"way": way} if len(ways) > 1 else {}
+    return first | {f"{way}.{field}": value for field, value in varied(ways[way], fixed).items()}
+
+
+def near_choice(ways: Mapping[str, Recipe], fixed: Container[str], seed: int) -> dict[str, Any]:
+    """Return what a trial has to choose to be near the default, by random numbers of a seed."""
+    random = np.random.default_rng(seed)
+    usual = varied(ways[DEFAULT], fixed)
+    drawn = {f"{DEFAULT}.{field}": SPACE[field].draw_near(random, value) for field, value in usual.items()}
+    return usual_choice(ways, fixed) | drawn
 
 
 def ways_of_training(
@@ -152,18 +177,17 @@ def ways_of_training(
     if is_general(model, None, graph.name, given):
         share = GENERAL_SHARE * minutes
         default = general_recipe(model, graph, given, minutes=share, options=options, callback=callback)
+        if default.with_rules:  # their time is no part of the search
+            default = recipe_from(default.model_dump() | {"rule_minutes": RULE_SHARE * MINUTES} | dict(given))
     else:
         default = load_recipe(model, None, graph.name, given)
     if default.solver == "mining":
         raise InputError(f"tune: {model} has nothing to search for")
-    ways = {DEFAULT: default}
-    for name, values in general_tables(model).items():
-        settings = {field: value for field, value in values.items() if field != VARY}
-        with suppress(InputError):  # what the user has given does not go with this way
-            recipe = recipe_from({"model": model} | settings | sized(graph, settings) | dict(given))
-            if _kind(recipe) != _kind(default):
-                ways[name] = recipe
-    return ways
+    found = {DEFAULT: default}
+    with suppress(InputError):  # the model has no general recipe, or what the user has given does not go with it
+        tried = general_ways(model, graph, given)
+        found |= {name: recipe for name, recipe in tried.items() if _kind(recipe) != _kind(default)}
+    return found
 
 
 def _kind(recipe: Recipe) -> dict[str, Any]:

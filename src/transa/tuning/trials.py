@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from transa.data import KnowledgeGraph
 from transa.errors import InputError
 from transa.training import Callback, Options, Progress, Recipe, Trainer, TrainingError, recipe_from
 from transa.training.general import TRIAL_DIM, TRIAL_EPOCHS, with_validation
-from transa.tuning.space import DEFAULT, suggested
+from transa.tuning.space import DEFAULT, UNTOLD, suggested
 from transa.tuning.study import Beginning, StudyFolder, optuna_module
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def search(
             break
         if left <= limits.repeating and not folder.repeat_best(left) and any(each.seed for each in folder.attempts()):
             break  # too little time is left for another round, and what is new would not be repeated
+        folder.ask_first(objective.beginning)
         study.optimize(objective, n_trials=1)
         told()
 
@@ -87,7 +88,7 @@ class Objective:
             trial.set_user_attr("recipe", self._in_full(recipe).model_dump())
             if short:
                 recipe = recipe_from(recipe.model_dump() | {"dim": min(recipe.dim, TRIAL_DIM)})
-            epochs = min(recipe.epochs, affordable(self.held_out, recipe, self.options, self.limits.trial_seconds))
+            epochs = trial.user_attrs.get("epochs") or self._affordable(recipe)
             trial.set_user_attr("epochs", epochs)
             changes = {"epochs": epochs, "validate_every": max(1, epochs // VALIDATIONS), "patience": 0}
             changes["seed"] = recipe.seed + trial.user_attrs.get("seed", 0)
@@ -98,6 +99,10 @@ class Objective:
             trial.set_user_attr("why", str(error))
             raise optuna.TrialPruned(str(error)) from None
         return float(trainer.best or 0.0)
+
+    def _affordable(self, recipe: Recipe) -> int:
+        """Return the epochs of a recipe that there is time for."""
+        return min(recipe.epochs, affordable(self.held_out, recipe, self.options, self.limits.trial_seconds))
 
     def _in_full(self, recipe: Recipe) -> Recipe:
         """Return the recipe as it is to be used after the search: with all epochs, and with rules if the default has them."""
@@ -118,10 +123,27 @@ def affordable(graph: KnowledgeGraph, recipe: Recipe, options: Options, seconds:
     return max(LEAST_EPOCHS, int(seconds / max(epoch, 1e-9)))
 
 
-def needs_short_vectors(graph: KnowledgeGraph, recipe: Recipe, options: Options, seconds: float) -> bool:
-    """Tell whether a trial of some seconds has time for so few epochs that it would tell nothing."""
-    epochs = affordable(with_validation(graph), recipe, options, seconds)
-    return recipe.dim > TRIAL_DIM and epochs < min(TRIAL_EPOCHS, recipe.epochs)
+def begin(
+    graph: KnowledgeGraph, ways: dict[str, Recipe], given: Iterable[str], options: Options, seconds: float
+) -> Beginning:
+    """Return what a search begins from whose trials have some seconds each.
+
+    Where the default has no time for all its epochs, all trials have as many as fit, so these are not varied. Where it has no time for
+    `TRIAL_EPOCHS`, trials have short vectors and vary the default alone: there is time for few, and these should go where something
+    may be found.
+    """
+    default, fixed = ways[DEFAULT], set(given)
+    try:
+        epochs = affordable(with_validation(graph), default, options, seconds)
+    except (InputError, TrainingError):  # the first trial will tell why
+        return Beginning(ways, fixed)
+    if "dim" not in fixed and default.dim > TRIAL_DIM and epochs < min(TRIAL_EPOCHS, default.epochs):
+        return Beginning({DEFAULT: default}, fixed | set(UNTOLD), short=True)
+    if epochs < default.epochs:
+        same = {"epochs": default.epochs}
+        ways = {name: recipe_from(recipe.model_dump() | same) for name, recipe in ways.items()}
+        fixed.add("epochs")
+    return Beginning(ways, fixed)
 
 
 class _Reports(Callback):
