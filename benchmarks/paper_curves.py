@@ -51,6 +51,8 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "fb13": {
         "constant 0.002": {"schedule": "constant", "learning_rate": 0.002, "epochs": 100},
         "falling from 0.01": {"learning_rate": 0.01, "epochs": 200},
+        "falling from 0.004": {"learning_rate": 0.004, "epochs": 200},
+        "falling from 0.01, trace 0.02": {"learning_rate": 0.01, "metric_trace": 0.02, "epochs": 60},
     },
     "fb15k": {
         "constant 0.002": {"schedule": "constant", "learning_rate": 0.002, "epochs": 200},
