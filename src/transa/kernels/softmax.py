@@ -123,12 +123,45 @@ def cross_entropy(
     queries = len(tile.linear)
     chunks = -(-len(candidates) // CHUNK)
     scores, tops, sums, aims, parts_of_linear, parts_of_squared = (part[:chunks] for part in space)
-    share(lambda chunk: _score(chunk, tuple(tile), candidates, bias, scores, tops, sums, aims), chunks)
+
+    def score(chunk: int) -> None:
+        own = _own_terms(tile.squared, candidates[chunk * CHUNK : (chunk + 1) * CHUNK])
+        _score(chunk, tuple(tile), candidates, bias, own, scores, tops, sums, aims)
+
+    def differentiate(chunk: int) -> None:
+        part = slice(chunk * CHUNK, (chunk + 1) * CHUNK)
+        slopes = np.empty((len(tile.squared), len(candidates[part])), candidates.dtype)
+        _differentiate(chunk, tuple(tile), candidates, scores, shares, slopes, parts_of_linear, by_candidates, by_bias)
+        own = parts_of_squared[chunk, : tile.squared.size].reshape(tile.squared.shape)
+        _differentiate_own_terms(tile.squared, candidates[part], slopes, own, by_candidates[part])
+
+    share(score, chunks)
     shares = _normalise(tile, tops[:, :queries], sums[:, :queries], aims[:, :queries], losses)
-    parts = parts_of_linear, parts_of_squared, by_candidates, by_bias
-    share(lambda chunk: _differentiate(chunk, tuple(tile), candidates, scores, shares, *parts), chunks)
+    share(differentiate, chunks)
     _add_chunks(parts_of_linear, np.add, by_linear)
     _add_chunks(parts_of_squared, np.subtract, by_squared)
+
+
+def _own_terms(squared: Array, some: Array) -> Array:
+    """Return ``w.c^2 + sum_m (u_m.c)^2`` of each relation and some candidates c."""
+    found: Array = squared[:, 0] @ np.square(some).T
+    for m in range(1, squared.shape[1]):
+        found += np.square(squared[:, m] @ some.T)
+    return found
+
+
+def _differentiate_own_terms(
+    squared: Array, some: Array, slopes: Array, by_squared: Array, by_candidates: Array
+) -> None:
+    """Write the gradient of ``slopes * own terms`` by w and the u_m, and subtract that by the candidates."""
+    if not len(squared):
+        return
+    by_squared[:, 0] = slopes @ np.square(some)
+    by_candidates -= 2 * some * (slopes.T @ squared[:, 0])
+    for m in range(1, squared.shape[1]):
+        bent = 2 * slopes * (squared[:, m] @ some.T)
+        by_squared[:, m] = bent @ some
+        by_candidates -= bent.T @ squared[:, m]
 
 
 def _normalise(
@@ -149,20 +182,17 @@ def _normalise(
 
 
 @kernel(fastmath=ORDERED, nogil=True)
-def _score(chunk, tile, candidates, bias, scores, tops, sums, aims):
+def _score(chunk, tile, candidates, bias, own_terms, scores, tops, sums, aims):
     """Write a chunk's exponentials of scores, relative to its best score of each query."""
-    linear, squared, owner, offsets, targets, hidden_offsets, hidden, smoothing = tile
+    linear, _, owner, offsets, targets, hidden_offsets, hidden, smoothing = tile
     queries, total = len(linear), len(candidates)
     low = chunk * CHUNK
     high = low + CHUNK if low + CHUNK < total else total
     some, width = candidates[low:high], high - low
     own = scores[chunk, : queries * width].reshape(queries, width)
     np.dot(linear, some.T, own)
-    if len(squared):
-        shared = np.dot(np.ascontiguousarray(squared[:, 0]), _square(some).T)
-        for m in range(1, squared.shape[1]):
-            _add_squares(shared, np.dot(np.ascontiguousarray(squared[:, m]), some.T))
-        _subtract(own, shared, owner)
+    if len(own_terms):
+        _subtract(own, own_terms, owner)
     if len(bias):
         _add_bias(own, bias, low)
     _find_aims(own, offsets, targets, low, high, smoothing / total, 1 - smoothing, aims, chunk)
@@ -183,22 +213,6 @@ def _exponentiate(own, q):
         own[q, x] = value
         found += value
     return top, found
-
-
-@in_order
-def _square(some):
-    found = np.empty_like(some)
-    for x in range(some.shape[0]):
-        for i in range(some.shape[1]):
-            found[x, i] = some[x, i] * some[x, i]
-    return found
-
-
-@in_order
-def _add_squares(shared, along):
-    for row in range(shared.shape[0]):
-        for x in range(shared.shape[1]):
-            shared[row, x] += along[row, x] * along[row, x]
 
 
 @in_order
@@ -243,9 +257,9 @@ def _find_aims(own, offsets, targets, low, high, spread, rest, aims, chunk):
 
 
 @kernel(fastmath=ORDERED, nogil=True)
-def _differentiate(chunk, tile, candidates, scores, shares, by_linear, by_squared, by_candidates, by_bias):
-    """Turn a chunk's exponentials into derivatives by the scores, and these into gradients."""
-    linear, squared, owner, offsets, targets, _, _, smoothing = tile
+def _differentiate(chunk, tile, candidates, scores, shares, by_own_terms, by_linear, by_candidates, by_bias):
+    """Turn a chunk's exponentials into derivatives by the scores, and these into gradients; those by own terms are negated."""
+    linear, _, owner, offsets, targets, _, _, smoothing = tile
     queries, total, size = len(linear), len(candidates), candidates.shape[1]
     low = chunk * CHUNK
     high = low + CHUNK if low + CHUNK < total else total
@@ -261,27 +275,11 @@ def _differentiate(chunk, tile, candidates, scores, shares, by_linear, by_square
                 slopes[q, targets[place] - low] -= linear.dtype.type(1 - smoothing)
     np.dot(slopes, some, by_linear[chunk, : queries * size].reshape(queries, size))
     added = np.dot(slopes.T, linear)
-    if len(squared):
-        together = _add_by_owner(slopes, owner, len(squared))
-        own = by_squared[chunk, : squared.size].reshape(squared.shape)
-        weights = np.ascontiguousarray(squared[:, 0])
-        own[:, 0] = np.dot(together, _square(some))
-        by_squares = np.dot(together.T, weights)
-        for x in range(width):
-            for i in range(size):
-                by_candidates[low + x, i] += added[x, i] - 2 * some[x, i] * by_squares[x, i]
-        for m in range(1, squared.shape[1]):
-            factors = np.ascontiguousarray(squared[:, m])
-            bent = np.dot(factors, some.T)
-            for row in range(len(squared)):
-                for x in range(width):
-                    bent[row, x] *= 2 * together[row, x]
-            own[:, m] = np.dot(bent, some)
-            by_candidates[low:high] -= np.dot(bent.T, factors)
-    else:
-        for x in range(width):
-            for i in range(size):
-                by_candidates[low + x, i] += added[x, i]
+    for x in range(width):
+        for i in range(size):
+            by_candidates[low + x, i] += added[x, i]
+    if len(by_own_terms):
+        _add_by_owner(slopes, owner, by_own_terms)
     if len(by_bias):
         for q in range(queries):
             for x in range(width):
@@ -289,13 +287,12 @@ def _differentiate(chunk, tile, candidates, scores, shares, by_linear, by_square
 
 
 @in_order
-def _add_by_owner(slopes, owner, rows):
-    found = np.zeros((rows, slopes.shape[1]), slopes.dtype)
+def _add_by_owner(slopes, owner, found):
+    found[...] = 0
     for q in range(slopes.shape[0]):
         row = owner[q]
         for x in range(slopes.shape[1]):
             found[row, x] += slopes[q, x]
-    return found
 
 
 def _add_chunks(parts: Array, add: np.ufunc, result: Array) -> None:
