@@ -351,7 +351,7 @@ class TestRESCALByLeastSquares(ModelSuite):
     toy = {"epochs": 30}
 
     def recipe(self, **values):
-        return super().recipe(**{**values, **self.options})
+        return super().recipe(**{**self.options, **values})
 
     def test_both_engines_agree_where_there_are_two(self) -> None:
         with pytest.raises(InputError, match="als"):
@@ -374,6 +374,12 @@ class TestRESCALByLeastSquares(ModelSuite):
         _, reports = train(TOY, self.recipe(), "auto", epochs=10)
         losses = [report.loss for report in reports]
         assert losses == sorted(losses, reverse=True)
+
+    def test_a_sparse_graph_does_not_fall_to_zero(self) -> None:
+        tree = np.array([[child, 0, child // 3] for child in range(1, 1000)])
+        graph = KnowledgeGraph.from_ids(tree, entities=1000, relations=1)
+        model, _ = train(graph, self.recipe(penalty=0.1, table_penalty=0.1, dim=8), "auto", epochs=20)
+        assert float(model.entity.vector.norm()) > 0.1
 
 
 # ------------------------------------------------------------------ one model as a special case of another

@@ -15,12 +15,16 @@ from transa.training.engine import EpochReport
 from transa.training.epoch_batches import EpochBatches
 from transa.training.recipe import Recipe
 
+#: Power iterations for the start of A; least squares goes on from there.
+POWER_ITERATIONS = 20
+
 
 class ALSEngine:
     """Minimises ``1/2 sum_r |X_r - A W_r A^T|^2 + 1/2 lambda_A |A|^2 + 1/2 lambda_R sum_r |W_r|^2`` (Nickel et al. 2011).
 
-    X_r is the 0-1 matrix of a relation's training pairs. An epoch first solves for A with A^T held fixed, then exactly for every W_r.
-    All state is in the model and nothing is random, so a run resumes from its tables alone.
+    X_r is the 0-1 matrix of a relation's training pairs. A starts with the leading eigenvectors of ``sum_r (X_r + X_r^T)``, as the
+    paper's program does: from short random vectors, a sparse graph falls to A = 0 under all but the smallest penalties. An epoch
+    first solves for A with A^T held fixed, then exactly for every W_r. All state is in the model, so a run resumes from its tables.
 
     Parameters
     ----------
@@ -46,20 +50,39 @@ class ALSEngine:
         with one_blas_thread():
             entities = self.model.entity.vector.numpy()
             matrices = self.model.relation.matrix.numpy()
-            vectors = self._solve_entities(entities.astype(np.float64), matrices.astype(np.float64))
-            loss = self.recipe.penalty * np.square(vectors).sum()
-            left, values, right = np.linalg.svd(vectors, full_matrices=False)
-            squares = np.outer(values, values)
-            inverse = squares / (squares**2 + self.recipe.table_penalty + 1e-12)
-            for relation, pairs in enumerate(self.slices):
-                inner = left.T @ (pairs @ left)
-                core = inverse * inner  # W_r in the coordinates of the singular vectors
-                matrices[relation] = right.T @ core @ right
-                fitted = squares * core
-                loss += pairs.nnz - 2 * (inner * fitted).sum() + np.square(fitted).sum()
-                loss += self.recipe.table_penalty * np.square(core).sum()
+            if number == 1:
+                vectors = self._leading_eigenvectors(entities.astype(np.float64))
+                self._solve_matrices(vectors, matrices)
+            else:
+                vectors = entities.astype(np.float64)
+            vectors = self._solve_entities(vectors, matrices.astype(np.float64))
+            loss = self._solve_matrices(vectors, matrices)
             entities[:] = vectors
         return EpochReport(loss / 2 / len(self.epoch_batches), 0.0)
+
+    def _leading_eigenvectors(self, vectors: np.ndarray) -> np.ndarray:
+        """Return an orthonormal basis of about the eigenvectors with the largest absolute eigenvalues, by block power iteration."""
+        total = sum(self.slices[1:], self.slices[0])
+        both = total + total.T
+        for _ in range(POWER_ITERATIONS):
+            basis = np.linalg.qr(both @ vectors)[0]
+            vectors[:, : basis.shape[1]] = basis
+        return vectors
+
+    def _solve_matrices(self, vectors: np.ndarray, matrices: np.ndarray) -> float:
+        """Write every W_r, and return twice the objective."""
+        left, values, right = np.linalg.svd(vectors, full_matrices=False)
+        squares = np.outer(values, values)
+        inverse = squares / (squares**2 + self.recipe.table_penalty + 1e-12)
+        loss = self.recipe.penalty * float(np.square(vectors).sum())
+        for relation, pairs in enumerate(self.slices):
+            inner = left.T @ (pairs @ left)
+            core = inverse * inner  # W_r in the coordinates of the singular vectors
+            matrices[relation] = right.T @ core @ right
+            fitted = squares * core
+            loss += pairs.nnz - 2 * (inner * fitted).sum() + np.square(fitted).sum()
+            loss += self.recipe.table_penalty * np.square(core).sum()
+        return loss
 
     def _solve_entities(self, vectors: np.ndarray, matrices: np.ndarray) -> np.ndarray:
         """Return A from the normal equations; their products A W_r and A W_r^T use the previous A."""
