@@ -46,7 +46,13 @@ STEPS = ("frequency", "encoding", "chosen_words", "joint_words", "chosen_encoder
 #: What is tried on valid for the joint model, in this order, beside what `JOINT` has.
 MORE = {"epochs": 5, "dim": 256, "entity_dropout": 0.5, "sampled_entities": 6000}
 TRIED: dict[str, tuple[dict[str, Any], ...]] = {
-    "words": ({"epochs": 3}, {"epochs": 6}, {"epochs": 3, "own_vectors": True}, MORE, MORE | {"neighbour_candidates": 8}),
+    "words": (
+        {"epochs": 3},
+        {"epochs": 6},
+        {"epochs": 3, "own_vectors": True},
+        MORE,
+        MORE | {"neighbour_candidates": 8},
+    ),
     "encoder": (
         {"epochs": 3},
         {"epochs": 6},

@@ -58,7 +58,12 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
         "falling from 0.004": PLAIN | {"learning_rate": 0.004, "epochs": 200},
         "falling from 0.01, trace 0.02": PLAIN | {"learning_rate": 0.01, "metric_trace": 0.02, "epochs": 60},
         "falling from 0.01, typed negatives": PLAIN | {"candidates": "typed", "learning_rate": 0.01, "epochs": 100},
-        "the same, W_r after every 10th epoch": {"candidates": "typed", "metric_every": 10, "learning_rate": 0.01, "epochs": 100},
+        "the same, W_r after every 10th epoch": {
+            "candidates": "typed",
+            "metric_every": 10,
+            "learning_rate": 0.01,
+            "epochs": 100,
+        },
     },
     "fb15k": {
         "constant 0.002": {"schedule": "constant", "learning_rate": 0.002, "epochs": 200},
