@@ -71,6 +71,7 @@ def _metric(plan: Plan, results: Results, dataset: str) -> ComparisonTable:
         figures = [
             ("hits10", "Hits@10 (%)", (*both, "hits@10"), 100, 1, True),
             ("mrr", "MRR", (*both, "mrr"), 1, 3, True),
+            ("mrr_without", "MRR without the loop prior", ("loop_prior", "without", *both, "mrr"), 1, 3, False),
             ("hits1", "Hits@1 (%)", (*both, "hits@1"), 100, 1, False),
             ("mr", "MR", (*both, "mr"), 1, 1, True),
             ("mr_tail", "MR tail", ("tail", "filtered", "mr"), 1, 1, False),

@@ -85,7 +85,7 @@ VARIANTS = {
     "authors, clipped, shrunk": Variant(
         "authors", {"metric_scale": "trace", "metric_clip": True, "shrinkage": 1e4, "prior": "ones"}, ("wn18",)
     ),
-    "modern": Variant("modern", datasets=(*PAPER_DATASETS["metric"], *EXTRA_DATASETS["metric"])),
+    "modern": Variant("modern", datasets=(*PAPER_DATASETS["metric"], *EXTRA_DATASETS["metric"]), repeated=("fb13",)),
     "softmax": Variant(
         "softmax", datasets=("wn18", "fb15k", "wn11", "fb15k-237", "wn18rr"), repeated=("wn11", "wn18", "wn18rr")
     ),
@@ -97,6 +97,13 @@ VARIANTS = {
         ABLATED,
         ABLATED,
         DROPOUT,
+        model="adaptive_metric",
+    ),
+    "small, full": Variant(
+        "softmax",
+        {**SMALL, "metric": "signed_lowrank", "rank": SMALL["dim"]},
+        ("wn18rr",),
+        ("wn18rr",),
         model="adaptive_metric",
     ),
     "small, one direction": Variant("softmax", {**SMALL, "directional": False}, ABLATED, ABLATED, DROPOUT),
